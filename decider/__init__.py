@@ -1,0 +1,1 @@
+"""Whether to speak first. Empty until its issue is built."""

@@ -1,0 +1,1 @@
+"""Codes, coins and settlements. Empty until its issue is built."""

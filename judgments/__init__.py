@@ -1,0 +1,1 @@
+"""System 1: cheap typed questions. Empty until its issue is built."""

@@ -1,0 +1,1 @@
+"""Synth: the project package and the core every other app stands on."""

@@ -1,0 +1,1 @@
+"""The REST layer: views translate between HTTP and services."""

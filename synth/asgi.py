@@ -1,0 +1,37 @@
+"""The web process: plain ASGI routes (streams) in front, Django in a thread pool behind.
+
+A stream in a Django view would hold a thread until it ends, so streams are plain ASGI applications that apps add to
+`synth.registries.asgi_routes`; everything else goes to Django.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from a2wsgi import WSGIMiddleware
+
+from synth.wsgi import application as django_application  # sets Django up before the registries are read
+
+from django.conf import settings  # isort: skip
+from synth import registries  # isort: skip
+
+_django: Any = WSGIMiddleware(django_application, workers=settings.WEB_THREADS)
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    """Serve one connection: lifespan, a registered stream path, or Django."""
+    if scope["type"] == "lifespan":
+        await _lifespan(receive, send)
+    elif scope["type"] == "http":
+        route = registries.asgi_routes.match(scope["path"])
+        await (route or _django)(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": 1000})
+
+
+async def _lifespan(receive: Any, send: Any) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

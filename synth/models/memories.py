@@ -1,0 +1,61 @@
+"""Long-term memories and the words they are found by."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.utils.timezone import now
+
+
+class Memory(models.Model):
+    """Something an agent keeps. `about` ties it to one person: recall never crosses persons.
+
+    `search` holds the recall tokens (`synth.text.words.tokens`) as lexemes, built in Python so that every script is
+    treated fairly. `n_tokens` estimates the size for a language model.
+    """
+
+    agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="memories")
+    about = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="memories_about"
+    )
+    name = models.CharField(max_length=100, blank=True)
+    text = models.TextField()
+    tags = models.JSONField(default=list, blank=True)
+    kind = models.CharField(max_length=32, default="fact")
+    n_tokens = models.PositiveIntegerField(default=0)
+    at = models.DateTimeField(default=now)
+    updated_at = models.DateTimeField(auto_now=True)
+    search = SearchVectorField(null=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "memories"
+        ordering = ["-at", "-id"]
+        indexes = [
+            models.Index(fields=["agent", "at", "id"], name="synth_memory_by_agent_at"),
+            GinIndex(fields=["search"], name="synth_memory_search"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["agent", "name"], condition=~models.Q(name=""), name="synth_memory_name_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.text[:60]
+
+
+class MemoryTerm(models.Model):
+    """How many memories of an agent hold a recall token: rare words rank higher, typos find their neighbours."""
+
+    agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="+")
+    term = models.CharField(max_length=64)
+    n_memories = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "term"], name="synth_memoryterm_once")]
+        indexes = [GinIndex(fields=["term"], opclasses=["gin_trgm_ops"], name="synth_memoryterm_trgm")]
+
+    def __str__(self) -> str:
+        return self.term

@@ -1,0 +1,1 @@
+"""Rows are the queue: leases, claims and doorbells (docs/background.md)."""
