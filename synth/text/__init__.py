@@ -1,0 +1,1 @@
+"""Text rules that need no database: words, scripts, stop words."""
