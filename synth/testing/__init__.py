@@ -1,0 +1,1 @@
+"""Tools for tests: private stores, a scripted model host, fixtures."""
