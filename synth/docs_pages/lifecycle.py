@@ -1,0 +1,72 @@
+"""`docs/lifecycle.md`: every status column, drawn from the models' choices and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.apps import apps
+from django.db import models
+
+from synth.docs_pages import DOCS, moves
+
+HEAD = """# Lifecycles
+
+Written by `manage.py docs` from the models; edit their docstrings, not this page.
+
+A status moves by one guarded UPDATE that names the row and the status it was seen in. When no row matches,
+somebody else moved it first, and the caller gets a conflict instead of a silent overwrite.
+"""
+
+
+@dataclass(frozen=True)
+class Status:
+    """One status column: its model, its values in order, the value of a new row, what docstrings say."""
+
+    model: type[models.Model]
+    values: list[str]
+    default: str
+    meaning: str
+    docstring: str
+
+    @property
+    def label(self) -> str:
+        """`app.Model`, the model's name in code."""
+        return self.model._meta.label
+
+
+def own_models() -> Iterator[type[models.Model]]:
+    """Every model of this project's own apps, installed packages left out, by label."""
+    root = DOCS.parent
+    own = [config for config in apps.get_app_configs() if str(config.path).startswith(f"{root}/")]
+    named = [model for config in own for model in config.get_models() if ".venv" not in str(config.path)]
+    yield from sorted(named, key=lambda model: model._meta.label)
+
+
+def statuses() -> Iterator[Status]:
+    """Every column called `status` that has choices, by model label."""
+    for model in own_models():
+        field = next((f for f in model._meta.fields if f.name == "status" and f.choices), None)
+        if field is not None:
+            values = [str(value) for value, _ in field.flatchoices]
+            default = str(field.get_default() or "")
+            yield Status(model, values, default, _meaning(model, values), inspect.getdoc(model) or "")
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    parts = [HEAD]
+    for status in statuses():
+        drawing = moves.diagram(status.values, status.default, moves.edges(status.docstring))
+        parts += [f"## {status.label}\n", status.meaning + "\n", drawing + "\n", status.docstring + "\n"]
+    return "\n".join(parts)
+
+
+def _meaning(model: type[models.Model], values: list[str]) -> str:
+    """The docstring of the TextChoices the column uses, found by its values in the model's module."""
+    for item in vars(sys.modules[model.__module__]).values():
+        if isinstance(item, type) and issubclass(item, models.TextChoices) and list(item.values) == values:
+            return inspect.getdoc(item) or ""
+    return ""

@@ -1,0 +1,1 @@
+"""Tests that the pages in docs/ say what the code does."""
