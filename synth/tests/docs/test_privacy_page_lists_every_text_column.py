@@ -5,17 +5,22 @@ from __future__ import annotations
 from synth.docs_pages import privacy, tables
 
 
+def _page_with(columns: str) -> str:
+    """The page with other columns in the diary's row."""
+    return privacy.PAGE.read_text(encoding="utf-8").replace("content, people, tags", columns)
+
+
 def test_every_stored_text_is_listed_and_nothing_else():
     assert privacy.problems() == []
 
 
 def test_a_column_missing_from_the_page_is_named():
-    page = privacy.PAGE.read_text(encoding="utf-8").replace("content, people, tags", "content, people")
+    page = _page_with("content, people")
     assert "synth.DiaryEntry.tags is stored but docs/privacy.md does not list it" in privacy.problems(page)
 
 
 def test_a_column_that_no_longer_exists_is_named():
-    page = privacy.PAGE.read_text(encoding="utf-8").replace("content, people, tags", "content, people, tags, mood")
+    page = _page_with("content, people, tags, mood")
     assert privacy.problems(page) == ["docs/privacy.md lists synth.DiaryEntry.mood, which is not stored"]
 
 

@@ -26,7 +26,8 @@ def test_a_status_the_docstring_forgets_or_invents_is_a_problem():
     assert moves.problems(["new", "busy", "done", "failed", "lost", "held"], DOCSTRING) == [
         "`held` is not in the docstring"
     ]
-    assert moves.problems(["new", "busy", "done", "lost"], DOCSTRING) == ["`failed` is drawn but is no status"]
+    found = moves.problems(["new", "busy", "done", "lost"], DOCSTRING)
+    assert found == ["`failed` is drawn but is no status"]
 
 
 def test_a_diagram_starts_at_the_default_and_at_what_nothing_leads_to():
