@@ -1,8 +1,8 @@
 """Finds the running embedded stores of a home, or starts them for as long as this process needs them.
 
 `before_settings(argv)` is called by manage.py before Django reads its settings. With both store URLs in the
-environment it does nothing; with neither it sets both, marks the environment `SYNTH_EMBEDDED=1`, and joins the
-users of the stores. See `synth.stack.keeper` for who stops them.
+environment it does nothing; with neither it sets both, marks the environment `SYNTH_EMBEDDED=1`, and joins
+the users of the stores. See `synth.stack.keeper` for who stops them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def make_secrets(home: Home) -> None:
 
 
 def before_settings(argv: list[str]) -> None:
-    """Make the stores that the command `argv[1]` needs reachable; StackError with one line when impossible."""
+    """Make the stores that the command `argv[1]` needs reachable; StackError when that is impossible."""
     if check_urls():
         return
     home = resolve()

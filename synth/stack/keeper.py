@@ -1,8 +1,8 @@
-"""The keeper process: runs a home's PostgreSQL and Valkey while somebody uses them, and restarts what crashes.
+"""The keeper process: runs a home's PostgreSQL and Valkey while somebody uses them, restarts what crashes.
 
-`python -m synth.stack.keeper HOME [--standby] [--losable] [--temporary]`. There is one keeper a home, by a lock.
-Users hold a shared lock on `run/users.lock`; when the keeper can take that lock alone, nobody is left, and it
-stops the stores. A killed user thus never leaves a process, and a newcomer waits until the stop is complete.
+`python -m synth.stack.keeper HOME [--standby] [--losable] [--temporary]`. There is one keeper a home, by
+a lock. Users hold a shared lock on `run/users.lock`; when the keeper can take that lock, nobody is left, and
+it stops the stores. A killed user thus never leaves a process, and a newcomer waits for the stop to end.
 Exit 0: done; 1: a store failed, reason on standard error; 3: another keeper is there.
 """
 

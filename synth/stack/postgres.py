@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: makes the cluster, starts the server, also as root, which PostgreSQL itself refuses.
+"""The embedded PostgreSQL: makes the cluster and starts the server, also as root, which it refuses by itself.
 
 As root the server runs inside a user namespace that maps root to `nobody`, so files keep their owner; where
 namespaces are forbidden it runs as `postgres` or `nobody` and the data folder is given to that user.
@@ -158,13 +158,14 @@ class Postgres:
         fresh = self.folder / f"new-{os.getpid()}"
         self._run(
             ["initdb", "-D", str(fresh), "-U", "synth", "--auth-local=trust", "--auth-host=reject"]
-            + ["--encoding=UTF8", "--locale=C.UTF-8"]
-            + (["--no-sync"] if self.losable else [])
+            + ["--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
         )
-        off = ["-c", "fsync=off"] if self.losable else []
         self._run(
-            ["postgres", "--single", "-D", str(fresh), *off, "template1"], stdin=b"CREATE DATABASE synth;\n"
+            ["postgres", "--single", "-D", str(fresh), "-c", "fsync=off", "template1"],
+            stdin=b"CREATE DATABASE synth;\n",
         )
+        if not self.losable:
+            os.sync()  # one for the whole cluster: 300 single ones took 4 s
         fresh.rename(self.data)
 
     def _own(self, path: Path) -> None:
