@@ -13,8 +13,11 @@ class Memory(models.Model):
     """Something an agent keeps. `about` ties it to one person: recall never crosses persons.
 
     `search` holds the recall tokens (`synth.text.words.tokens`) as lexemes, built in Python so that every script is
-    treated fairly. `n_tokens` estimates the size for a language model.
+    treated fairly (`synth.recall.lexemes`). `n_tokens` estimates the size for a language model. Written only through
+    `synth.services.memories`, which keeps the word counts right.
     """
+
+    note = ""  # what a write has to tell its caller, not stored
 
     agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="memories")
     about = models.ForeignKey(
@@ -34,7 +37,9 @@ class Memory(models.Model):
         ordering = ["-at", "-id"]
         indexes = [
             models.Index(fields=["agent", "at", "id"], name="synth_memory_by_agent_at"),
-            GinIndex(fields=["search"], name="synth_memory_search"),
+            models.Index(fields=["agent", "about", "at", "id"], name="synth_memory_by_scope_at"),
+            # No pending list: a search stays fast right after many writes.
+            GinIndex(fields=["search"], name="synth_memory_search", fastupdate=False),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -47,7 +52,10 @@ class Memory(models.Model):
 
 
 class MemoryTerm(models.Model):
-    """How many memories of an agent hold a recall token: rare words rank higher, typos find their neighbours."""
+    """How many memories of an agent hold a recall token: rare words rank higher, typos find their neighbours.
+
+    `^word` counts the word in names and tags; `#0` counts the memories about nobody, `#7` those about person 7.
+    """
 
     agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="+")
     term = models.CharField(max_length=64)
@@ -55,7 +63,11 @@ class MemoryTerm(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["agent", "term"], name="synth_memoryterm_once")]
-        indexes = [GinIndex(fields=["term"], opclasses=["gin_trgm_ops"], name="synth_memoryterm_trgm")]
+        indexes = [
+            GinIndex(
+                fields=["term"], opclasses=["gin_trgm_ops"], name="synth_memoryterm_trgm", fastupdate=False
+            )
+        ]
 
     def __str__(self) -> str:
         return self.term
