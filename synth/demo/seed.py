@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import connection, transaction
@@ -14,7 +15,7 @@ from synth.models import Agent, Door, Install, Person
 from synth.services import agents, diary, memories, people
 
 LOCK = 7_301_946_250  # any number, the same in every process: one seeding at a time
-PROFILES: dict[str, dict[str, str]] = {
+PROFILES: dict[str, dict[str, Any]] = {
     "operator": {"first_name": "Olive"},
     "trainer": {"first_name": "Tomas", "timezone": "Europe/London"},
     "guest": {"first_name": "Jay", "timezone": "Europe/London"},

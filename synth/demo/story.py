@@ -68,10 +68,10 @@ class Story:
 def read(path: Path) -> Story:
     """One agent's file as a Story; a missing or misspelt key raises KeyError or TypeError."""
     raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    lists = {key: tuple(raw.pop(key)) for key in ("likes", "dislikes", "trainers")}
-    notes = tuple(_note(line) for line in raw.pop("memories"))
-    moments = tuple(_moment(line) for line in raw.pop("diary"))
-    return Story(**raw, **lists, memories=notes, diary=moments)
+    raw |= {key: tuple(raw[key]) for key in ("likes", "dislikes", "trainers")}
+    raw["memories"] = tuple(_note(line) for line in raw["memories"])
+    raw["diary"] = tuple(_moment(line) for line in raw["diary"])
+    return Story(**raw)
 
 
 def stories() -> list[Story]:

@@ -154,7 +154,8 @@ def test_what_is_kept_about_the_guest_is_recalled_for_the_guest_only():
     seed.seed(at=now(), passwords=logins.passwords)
     wren = Agent.objects.get(slug="wren")
     guest = Person.objects.get(username="guest")
-    names = {found.memory.name for found in memories.recall(wren, "short answers evening", about=guest, limit=5)}
+    found = memories.recall(wren, "short answers evening", about=guest, limit=5)
+    names = {item.memory.name for item in found}
     assert "jay-evenings" in names
     for other in (None, Person.objects.get(username="trainer")):
         found = memories.recall(wren, "short answers evening", about=other, limit=5)
