@@ -1,6 +1,7 @@
 """Registers the core's own layers, handlers, ticks and checks."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class SynthConfig(AppConfig):
@@ -8,3 +9,11 @@ class SynthConfig(AppConfig):
 
     name = "synth"
     verbose_name = "Core"
+
+    def ready(self) -> None:
+        """One line for each thing that registers itself; keep it a list."""
+        from synth import background
+
+        background.register_tick("synth.drain_outbox", "synth.tasks.drain_outbox")
+        background.register_tick("synth.prune_outbox", "synth.tasks.prune_outbox", every_s=3600)
+        post_migrate.connect(background.ensure_ticks, sender=self)

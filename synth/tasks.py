@@ -1,0 +1,27 @@
+"""Doors of the core's background work: ids in, one service call, safe to knock twice."""
+
+from __future__ import annotations
+
+from celery import shared_task
+from django.utils import timezone
+
+from synth.rowqueue.deadline import Deadline
+from synth.services import draining, outbox
+
+
+@shared_task(name="synth.tasks.drain_handler")
+def drain_handler(handler: str) -> None:
+    """Handle what waits for one event handler."""
+    draining.drain(handler)
+
+
+@shared_task(name="synth.tasks.drain_outbox")
+def drain_outbox() -> None:
+    """Each minute: wake a drain for every handler with rows due, whose ring was lost or whose wait is over."""
+    outbox.ring_handlers(outbox.waiting_handlers(timezone.now()))
+
+
+@shared_task(name="synth.tasks.prune_outbox")
+def prune_outbox() -> None:
+    """Each hour: delete events that all handlers finished two weeks ago."""
+    outbox.prune(Deadline(50))
