@@ -8,7 +8,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from synth.docs_pages import DOCS, configuration, lifecycle, privacy
+from synth.background import TICKS
+from synth.docs_pages import DOCS, background, configuration, lifecycle, privacy
+from synth.services import outbox
 
 PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": configuration.page,
@@ -35,10 +37,14 @@ class Command(BaseCommand):
 
     def _check(self) -> None:
         found = [f"docs/{name} has drifted; run manage.py docs" for name in PAGES if not is_current(name)]
-        found += privacy.problems()
+        found += privacy.problems() + background.problems(TICKS, _subscriptions())
         if found:
             raise CommandError("\n".join(found))
         self.stdout.write("docs match the code")
+
+
+def _subscriptions() -> list[tuple[str, str]]:
+    return [(subscription.event, name) for name, subscription in outbox.HANDLERS.items()]
 
 
 def is_current(name: str) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.contrib.auth import authenticate
 from django.core.management import call_command
+from django.test import Client
 from django.utils.timezone import now
 
 from synth import registries, selectors
@@ -85,7 +85,13 @@ def test_three_persons_can_log_in_with_passwords_of_a_private_file(home: Path):
     for name, word in words.items():
         assert Person.objects.get(username=name).check_password(word)
         assert word not in output
-    assert authenticate(username="trainer", password="guess") is None
+
+
+def test_the_trainer_gets_into_the_admin_site_with_the_written_password_only(client: Client):
+    run()
+    for word, status in (("guess", 200), (logins.read()["trainer"], 302)):
+        answer = client.post("/admin/login/?next=/admin/", {"username": "trainer", "password": word})
+        assert answer.status_code == status
 
 
 def test_the_operator_and_the_trainer_reach_the_admin_and_the_guest_does_not():

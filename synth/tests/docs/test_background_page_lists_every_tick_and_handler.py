@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from synth.docs_pages import background
+from synth.background import TICKS
+from synth.docs_pages import background, tables
+from synth.services import outbox
 
 PAGE = """
 | tick | every |
@@ -32,3 +34,21 @@ def test_what_only_the_page_knows_is_named():
         "tick a.b_done is in docs/background.md but not registered",
         "handler b.note_x of a.x_made is in docs/background.md but not registered",
     ]
+
+
+def test_the_real_page_matches_the_registered_ticks_and_handlers():
+    pairs = [(subscription.event, name) for name, subscription in outbox.HANDLERS.items()]
+    assert background.problems(TICKS, pairs) == []
+
+
+def test_every_row_of_the_page_is_filled_in():
+    rows = list(tables.read(background.PAGE.read_text(encoding="utf-8")))
+    assert [row for row in rows if not all(row.values())] == []
+
+
+def test_the_page_gives_each_tick_the_interval_it_is_registered_with():
+    spoken = {"60 s": 60, "1 h": 3600, "1 day": 86_400}
+    rows = [row for row in tables.read(background.PAGE.read_text(encoding="utf-8")) if "tick" in row]
+    assert {row["tick"].strip("`"): spoken[row["every"]] for row in rows} == {
+        name: plan.every_s for name, plan in TICKS.items()
+    }
