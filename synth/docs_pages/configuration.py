@@ -17,7 +17,8 @@ value that does not fit stops the start, with the name of the variable and what 
 
 Variables marked *per agent* are also fields of an agent's settings row, editable in the admin site and over
 REST. They are read when they are used. While the variable is set it wins for every agent, and the admin site
-shows the field read-only. A value of these that does not fit is reported as a warning at start and not followed.
+shows the field read-only. A value of these that does not fit is reported as a warning at start and not
+followed.
 
 Keys marked *secret* are never logged and never stored in the database. On the embedded stack `SECRET_KEY`,
 `GIFT_CODE_KEY` and `FIELD_KEY` are made at the first start, in files only you can read under `SYNTH_HOME`;

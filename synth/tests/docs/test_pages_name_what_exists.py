@@ -1,0 +1,57 @@
+"""README, CONTRIBUTING and docs/ name files, commands, make targets and addresses that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+from django.urls import Resolver404, resolve
+
+from synth.docs_pages import DOCS
+from synth.options import OPTIONS
+
+ROOT = DOCS.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+each = pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+LINK = re.compile(r"\]\(([^)#]+)\)")
+COMMAND = re.compile(r"manage\.py ([a-z_]+)")
+TARGET = re.compile(r"\bmake ([a-z-]+)(?=`|\s+#)")
+VARIABLE = re.compile(r"`([A-Z][A-Z_]+_(?:URL|KEY|MODEL|HOME|TOKENS|HOSTS|TLS|MODE))`")
+ADDRESS = re.compile(r"(?:127\.0\.0\.1:8000|GET |POST |`)(/(?:api|admin|healthz|readyz|metrics)[^\s`>)?]*)")
+
+
+@each
+def test_relative_links_lead_to_files(page: Path):
+    targets = [link for link in LINK.findall(page.read_text("utf-8")) if not link.startswith("http")]
+    assert [link for link in targets if not (page.parent / link).exists()] == []
+
+
+@each
+def test_commands_exist(page: Path):
+    known = set(get_commands())
+    assert set(COMMAND.findall(page.read_text("utf-8"))) <= known
+
+
+@each
+def test_make_targets_exist(page: Path):
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    assert set(TARGET.findall(page.read_text("utf-8"))) <= targets
+
+
+@each
+def test_variables_are_options(page: Path):
+    assert set(VARIABLE.findall(page.read_text("utf-8"))) <= set(OPTIONS)
+
+
+@each
+def test_addresses_answer(page: Path):
+    missing = []
+    for address in ADDRESS.findall(page.read_text("utf-8")):
+        try:
+            resolve(address.replace("{slug}", "wren").replace("{id}", "1"))
+        except Resolver404:
+            missing.append(address)
+    assert missing == []
