@@ -22,8 +22,14 @@ UNSPACED = (
 # Vowel signs and accents are part of a word, but Python's \w leaves them out.
 _MARKS = "".join(
     chr(c)
-    for c in (*range(0x300, 0x370), *range(0x483, 0x488), *range(0x591, 0x800), *range(0x8D3, 0xE00),
-              *range(0xF00, 0xFC7), *range(0xA8C0, 0xAC00))
+    for c in (
+        *range(0x300, 0x370),
+        *range(0x483, 0x488),
+        *range(0x591, 0x800),
+        *range(0x8D3, 0xE00),
+        *range(0xF00, 0xFC7),
+        *range(0xA8C0, 0xAC00),
+    )
     if unicodedata.category(chr(c)) in ("Mn", "Mc")
 )
 _UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
@@ -31,9 +37,25 @@ _PIECE = re.compile(rf"([{UNSPACED}]+)|((?:(?![{UNSPACED}])[^\W_])(?:(?![{UNSPAC
 _LATIN_GREEK_MARKS = re.compile("(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+")
 _OPTIONAL_POINTS = re.compile("[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u065f\u0670]")
 _NOT = re.compile("(?<=n)['\u2019\u02bc](?=t\\b)")
-_FOLD = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ı": "i", "þ": "th", "æ": "ae", "œ": "oe",
-                       "ς": "σ", "\u0451": "\u0435", "\u00ad": None, "\u200b": None, "\u200c": None,
-                       "\u200d": None, "\ufeff": None})
+_FOLD = str.maketrans(
+    {
+        "ø": "o",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "ı": "i",
+        "þ": "th",
+        "æ": "ae",
+        "œ": "oe",
+        "ς": "σ",
+        "\u0451": "\u0435",
+        "\u00ad": None,
+        "\u200b": None,
+        "\u200c": None,
+        "\u200d": None,
+        "\ufeff": None,
+    }
+)
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 # Korean particles glued to nouns, longest first, so that "지민이랑" and "지민은" meet at "지민".
 _JOSA = re.compile(
@@ -105,7 +127,7 @@ def stopwords() -> dict[str, frozenset[str]]:
 def function_phrases() -> dict[str, frozenset[str]]:
     """Folded function phrases of unspaced scripts by language code ("です", "的时候")."""
     phrases = _data()["_phrases"]
-    assert isinstance(phrases, dict)  # noqa: S101 - shape of our own data file
+    assert isinstance(phrases, dict)
     return {language: frozenset(fold(words).split()) for language, words in phrases.items()}
 
 
@@ -147,10 +169,16 @@ def content_list(text: str) -> list[str]:
 
 def content_bigrams(run: str) -> list[str]:
     """Bigrams of one unspaced run that carry content; a run of one character is kept as it is."""
-    functions, chars = _function_bigrams()
+    functions, chars, covers = _function_bigrams()
     if len(run) == 1:
         return [run] if run.isalpha() and run not in chars else []
-    both = map("".join, zip(run, run[1:], strict=False))
+    both = list(map("".join, zip(run, run[1:], strict=False)))
+    if "\u0e00" <= run[0] <= "\u17ff":
+        # Alphabets: every bigram also occurs by chance, so only those inside function words are dropped.
+        covered = [False] * len(run)
+        for found in covers.finditer(run):
+            covered[found.start() : found.end()] = [True] * len(found[0])
+        return [b for n, b in enumerate(both) if not (covered[n] and covered[n + 1])]
     return [b for b in both if b not in functions and not (b[0] in chars and b[1] in chars)]
 
 
@@ -191,10 +219,11 @@ def _stop_index() -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=1)
-def _function_bigrams() -> tuple[frozenset[str], frozenset[str]]:
-    """Bigrams inside function phrases, and characters that carry nothing next to each other."""
+def _function_bigrams() -> tuple[frozenset[str], frozenset[str], re.Pattern[str]]:
+    """Bigrams inside function phrases, characters that carry nothing side by side, Thai-like function words."""
     chars = _data()["_function_chars"]
-    assert isinstance(chars, str)  # noqa: S101 - shape of our own data file
-    phrases = (phrase for group in function_phrases().values() for phrase in group)
+    assert isinstance(chars, str)
+    phrases = sorted((p for group in function_phrases().values() for p in group), key=lambda p: (-len(p), p))
     bigrams = (a + b for phrase in phrases for a, b in zip(phrase, phrase[1:], strict=False))
-    return frozenset(bigrams), frozenset(chars)
+    alphabetic = [re.escape(phrase) for phrase in phrases if "\u0e00" <= phrase[0] <= "\u17ff"]
+    return frozenset(bigrams), frozenset(chars), re.compile("|".join(alphabetic))
