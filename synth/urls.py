@@ -1,6 +1,44 @@
-"""Every address of the web process."""
+"""Every address of the web process; higher apps are named by dotted string only."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
 
 from django.contrib import admin
-from django.urls import path
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views import defaults
 
-urlpatterns = [path("admin/", admin.site.urls)]
+from synth.api.errors import is_api_path, plain_json
+from synth.api.urls import nothing_here
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/", admin.site.urls),
+    path("api/", include("synth.api.urls")),
+]
+for module in ("growth.api",):
+    if find_spec(module) is not None and find_spec(f"{module}.urls") is not None:
+        urlpatterns.append(path("api/", include(f"{module}.urls")))
+urlpatterns.append(re_path(r"^(?:api|v1)(?:/|$)", nothing_here))
+
+
+def handler400(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """A request Django itself calls malformed."""
+    if is_api_path(request.path):
+        return plain_json(request, 400, "The request is malformed.")
+    return defaults.bad_request(request, exception)
+
+
+def handler404(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """A path nobody answers."""
+    if is_api_path(request.path):
+        return plain_json(request, 404, "There is no such path.")
+    return defaults.page_not_found(request, exception)
+
+
+def handler500(request: HttpRequest) -> HttpResponseBase:
+    """A failure outside of any REST view, for example in a middleware."""
+    if is_api_path(request.path):
+        return plain_json(request, 500, "Something broke; the log has the cause.")
+    return defaults.server_error(request)

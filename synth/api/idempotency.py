@@ -1,0 +1,102 @@
+"""A POST sent twice with the same Idempotency-Key has one effect and one answer."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from django.db import transaction
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from synth.errors import Refused
+from synth.models import IdempotentAnswer
+
+HEADER = "Idempotency-Key"
+MAX_KEY_CHARS = 200
+P = ParamSpec("P")
+V = TypeVar("V", bound=APIView)
+
+
+class _Undo(Exception):
+    """Rolls back the effect of an answer that is not kept."""
+
+    def __init__(self, answer: Response) -> None:
+        self.answer = answer
+
+
+def idempotent(
+    post: Callable[Concatenate[V, Request, P], Response],
+) -> Callable[Concatenate[V, Request, P], Response]:
+    """Decorates a `post`: with an Idempotency-Key the effect and its answer are saved in one transaction."""
+
+    @functools.wraps(post)
+    def wrapper(view: V, request: Request, /, *args: P.args, **kwargs: P.kwargs) -> Response:
+        return once(request, lambda: post(view, request, *args, **kwargs))
+
+    return wrapper
+
+
+def once(request: Request, effect: Callable[[], Response]) -> Response:
+    """Run `effect` and keep its answer under the request's key, or replay the kept one.
+
+    A twin at the same time waits on the unique index. Refused `idempotency_key_reused` when the key came with
+    another request. Answers of 400 and above, and their effects, are not kept. With a key `effect` runs in a
+    transaction, so it must not call a language model.
+    """
+    key = _key(request)
+    if key is None:
+        return effect()
+    try:
+        with transaction.atomic():
+            return _first_or_kept(request, key, effect)
+    except _Undo as undo:
+        return undo.answer
+
+
+def _first_or_kept(request: Request, key: str, effect: Callable[[], Response]) -> Response:
+    digest = _digest(request)
+    kept, is_first = IdempotentAnswer.objects.get_or_create(
+        actor_id=request.user.pk, key=key, defaults={"request_sha256": digest}
+    )
+    if not is_first:
+        if kept.request_sha256 != digest:
+            raise Refused(
+                "This key came with another request before.", code="idempotency_key_reused", field=HEADER
+            )
+        return Response(kept.body, status=kept.status, headers={"Idempotency-Replayed": "true"})
+    answer = effect()
+    if answer.status_code >= 400:
+        raise _Undo(answer)
+    kept.status = answer.status_code
+    kept.body = _as_json(request, answer)
+    kept.save(update_fields=["status", "body"])
+    return answer
+
+
+def _key(request: Request) -> str | None:
+    key = request.headers.get(HEADER)
+    if key is None:
+        return None
+    if not (1 <= len(key) <= MAX_KEY_CHARS and key.isascii() and key.isprintable()):
+        raise ValidationError({HEADER: [f"1 to {MAX_KEY_CHARS} printable ASCII characters are needed."]})
+    return key
+
+
+def _digest(request: Request) -> str:
+    """The same for the same method, path, query and body, whatever the order of keys."""
+    data = json.dumps(request.data, sort_keys=True, ensure_ascii=True)
+    path = request.get_full_path().split("?")[0].rstrip("/")
+    return hashlib.sha256(
+        f"{request.method} {path} {request.META.get('QUERY_STRING', '')} {data}".encode()
+    ).hexdigest()
+
+
+def _as_json(request: Request, answer: Response) -> Any:
+    renderer = request.accepted_renderer
+    return json.loads(renderer.render(answer.data) or b"null")

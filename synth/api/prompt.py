@@ -1,0 +1,74 @@
+"""`/api/agents/{slug}/prompt/`: the text an agent's next turn would be given, layer by layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from synth.api.base import Api
+from synth.api.fields import Instant, Strict
+from synth.api.permissions import agent_trained
+
+PURPOSES = ("chat", "reflection", "proactive", "review")
+
+
+class PromptQuery(Strict):
+    """What can be asked for."""
+
+    purpose = serializers.ChoiceField(choices=PURPOSES, default="chat")
+    at = Instant(required=False, default=None)
+    dialogue = serializers.CharField(required=False, default=None, max_length=64)
+
+
+class LayerOut(serializers.Serializer[Any]):
+    """One layer of a prompt."""
+
+    name = serializers.CharField()
+    volatility = serializers.CharField()
+    chars = serializers.IntegerField()
+    text = serializers.CharField()
+    left_out = serializers.BooleanField()
+    problem = serializers.CharField(required=False)
+
+
+class PromptOut(serializers.Serializer[Any]):
+    """A whole prompt and its fingerprint."""
+
+    fingerprint = serializers.CharField()
+    text = serializers.CharField()
+    layers = LayerOut(many=True)
+    source = serializers.CharField(required=False, help_text="where an `as of` prompt comes from")
+
+
+class PromptView(Api):
+    """The prompt of one agent."""
+
+    serializer_class = PromptOut
+    pagination_class = None
+
+    @extend_schema(
+        operation_id="prompt_read",
+        responses=PromptOut,
+        parameters=[
+            OpenApiParameter("purpose", str, enum=PURPOSES, default="chat"),
+            OpenApiParameter("at", serializers.DateTimeField, description="as of this instant"),
+            OpenApiParameter("dialogue", str),
+        ],
+    )
+    def get(self, request: Request, slug: str) -> Response:
+        """The prompt as it is now, or as it was."""
+        from synth import prompts
+
+        agent = agent_trained(self.caller, slug)
+        wanted = {
+            name: request.query_params[name]
+            for name in ("purpose", "at", "dialogue")
+            if name in request.query_params
+        }
+        query = PromptQuery(data=wanted)
+        query.is_valid(raise_exception=True)
+        return Response(prompts.describe(agent, **query.validated_data))

@@ -1,0 +1,86 @@
+"""Request limits per key and per address in windows of a minute; without Redis nothing is limited."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import redis
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from synth.models import ApiKey
+
+if TYPE_CHECKING:
+    # At run time this would be a circle: rest_framework.views reads the settings that name this module.
+    from rest_framework.views import APIView
+
+log = structlog.get_logger(__name__)
+WINDOW_S = 60
+# After a failure Redis is left alone this long, so that a dead host does not cost its timeout a request.
+PAUSE_S = 10.0
+_pause = {"until": 0.0}
+
+
+def address_of(request: Request) -> str:
+    """The client's address: behind a TLS proxy the one the proxy added last, else the peer's."""
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")[-1].strip()
+    return (settings.BEHIND_TLS and forwarded) or str(request.META.get("REMOTE_ADDR", "unknown"))
+
+
+def count(name: str, limit: int) -> int:
+    """Count one request of `name`; 0 when it is within `limit` (0: no limit), else seconds to wait."""
+    clock = time.time()
+    if limit <= 0 or time.monotonic() < _pause["until"]:
+        return 0
+    window, passed_s = divmod(clock, WINDOW_S)
+    slot = f"rate:{name}:{int(window)}"
+    try:
+        cache.add(slot, 0, timeout=2 * WINDOW_S)
+        n_requests = cache.incr(slot)
+    except (redis.RedisError, OSError, ValueError) as error:
+        # ValueError: the slot went away between the two commands.
+        if not isinstance(error, ValueError):
+            _pause["until"] = time.monotonic() + PAUSE_S
+            log.warning("throttle_without_redis", error=str(error))
+        return 0
+    return 0 if n_requests <= limit else max(1, int(WINDOW_S - passed_s) + 1)
+
+
+def count_address(request: Request) -> int:
+    """Count one unauthenticated request of this address; seconds to wait when it is one too many."""
+    return count(f"address:{address_of(request)[:64]}", settings.RATE_PER_ADDRESS)
+
+
+class _Counting(BaseThrottle):
+    """Remembers how long to wait."""
+
+    wait_s = 0
+
+    def wait(self) -> float | None:
+        return float(self.wait_s)
+
+
+class PerKey(_Counting):
+    """`RATE_PER_KEY` requests a minute for one key, or for one person in a browser session."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        if not request.user.is_authenticated:
+            return True
+        auth: Any = request.auth
+        name = f"key:{auth.pk}" if isinstance(auth, ApiKey) else f"person:{request.user.pk}"
+        self.wait_s = count(name, settings.RATE_PER_KEY)
+        return self.wait_s == 0
+
+
+class PerAddress(_Counting):
+    """`RATE_PER_ADDRESS` unauthenticated requests a minute from one address."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        if request.user.is_authenticated:
+            return True
+        self.wait_s = count_address(request)
+        return self.wait_s == 0

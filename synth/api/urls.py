@@ -1,0 +1,45 @@
+"""The core's REST addresses; each answers with and without its last slash, the schema shows it with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.urls import URLPattern, re_path
+from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from synth.api import openapi  # noqa: F401 - registers the key scheme with the schema
+from synth.api.agents import AgentsView, AgentView
+from synth.api.diary import DiaryView
+from synth.api.errors import plain_json
+from synth.api.me import MeView
+from synth.api.memories import MemoriesView
+from synth.api.prompt import PromptView
+
+SLUG = r"(?P<slug>[-\w]+)"
+
+
+def both(route: str, view: Callable[..., Any], name: str) -> URLPattern:
+    """A route (a regular expression without ends) that takes the slash at its end or not."""
+    return re_path(rf"^{route}/?$", view, name=name)
+
+
+@csrf_exempt
+def nothing_here(request: HttpRequest) -> HttpResponseBase:
+    """The answer to a path the API does not have."""
+    return plain_json(request, 404, "There is no such path.")
+
+
+urlpatterns = [
+    both("schema", SpectacularAPIView.as_view(), "schema"),
+    both("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), "docs"),
+    both("me", MeView.as_view(), "me"),
+    both("agents", AgentsView.as_view(), "agents"),
+    both(rf"agents/{SLUG}", AgentView.as_view(), "agent"),
+    both(rf"agents/{SLUG}/prompt", PromptView.as_view(), "agent-prompt"),
+    both(rf"agents/{SLUG}/diary", DiaryView.as_view(), "agent-diary"),
+    both(rf"agents/{SLUG}/memories", MemoriesView.as_view(), "agent-memories"),
+]
