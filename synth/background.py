@@ -1,7 +1,7 @@
 """Background work: ticks that beat sends every minute, and doorbells rung when a row is waiting.
 
-Due times stand in rows. A tick looks for due rows; a ring only makes it sooner, so a lost ring costs at most one
-tick's interval and a ring for work already done costs nothing.
+Due times stand in rows. A tick looks for due rows; a ring only makes it sooner, so a lost ring costs at
+most one tick's interval and a ring for work already done costs nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from django.utils import timezone
 
 from synth import liveness
 
-# A mark outlives its message at most this long, so that a message lost with the broker silences no one for longer.
+# A mark outlives its message at most this long, so that a message lost with the broker silences no one for
+# longer.
 RING_S = 10
 QUIET_S = 2.0
 MARK = "Tick of Synth"
@@ -56,7 +57,8 @@ def ensure_ticks(**_signal: Any) -> None:
         if PeriodicTask.objects.filter(name=plan.name).exists():
             continue
         every = {"every": plan.every_s, "period": IntervalSchedule.SECONDS}
-        interval = IntervalSchedule.objects.filter(**every).first() or IntervalSchedule.objects.create(**every)
+        same = IntervalSchedule.objects.filter(**every).first()
+        interval = same or IntervalSchedule.objects.create(**every)
         PeriodicTask.objects.get_or_create(
             name=plan.name,
             defaults={
@@ -74,7 +76,7 @@ def ensure_ticks(**_signal: Any) -> None:
 
 
 def ring(task_name: str, *args: str | int) -> None:
-    """Send the task once the current transaction commits; rings for the same task and arguments melt into one.
+    """Send the task once the current transaction commits; rings for the same task and arguments become one.
 
     Never raises and takes about a second at most when the broker is away: the tick finds the row anyway.
     """
@@ -123,7 +125,7 @@ def ring_key(task_name: str, args: tuple[str | int, ...]) -> str:
 
 
 def answer_ring(task: Any) -> None:
-    """Before a rung task looks for rows, let new rings through: what commits from now on may be too late for it."""
+    """Before a rung task looks for rows, let new rings through: it may not see what commits from now on."""
     key = getattr(task.request, "ring", None)
     if not key:
         return
@@ -134,7 +136,7 @@ def answer_ring(task: Any) -> None:
 
 
 def tick_started(task: Any) -> None:
-    """Note that a tick beat sent has begun; calls by rings or people are not beat's and say nothing about it."""
+    """Note that a tick of beat has begun; calls by rings or people say nothing about beat."""
     if (name := _tick_name(task)) is not None:
         from synth.models import Tick
 

@@ -1,4 +1,4 @@
-"""The Celery application: `celery -A synth.celery …`. Tasks are doors; what is due stands in rows."""
+"""The Celery application: `celery -A synth …`. Tasks are doors; what is due stands in rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ app = Celery("synth")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
+# Signs of life of this process; a list, because a signal's receiver has nowhere else to keep one.
+_heartbeats: list[Any] = []
+
 
 @signals.setup_logging.connect
 def _keep_our_logging(**_: Any) -> None:
@@ -20,12 +23,31 @@ def _keep_our_logging(**_: Any) -> None:
 
 
 @signals.worker_init.connect
-def _bind_ids(**_: Any) -> None:
-    """Put the request's and the task's ids on every line of a task."""
-    from django_structlog.celery.receivers import CeleryReceiver
+def _prepare_worker(**_: Any) -> None:
+    """Refuse an unknown fault point; put the request's and the task's ids on every line of a task."""
+    from django.apps import apps
 
-    app.structlog_receiver = CeleryReceiver()
-    app.structlog_receiver.connect_worker_signals()
+    _refuse_unknown_fault()
+    apps.get_app_config("django_structlog")._celery_receiver.connect_worker_signals()  # type: ignore[attr-defined]
+
+
+@signals.beat_init.connect
+def _prepare_beat(**_: Any) -> None:
+    from synth import background
+
+    _refuse_unknown_fault()
+    background.ensure_ticks()
+
+
+def _refuse_unknown_fault() -> None:
+    """Workers run no system checks that could stop them, so this one is made by hand."""
+    from synth import faults
+
+    if wanted := os.environ.get(faults.VARIABLE):
+        try:
+            faults.check(wanted)
+        except faults.UnknownFault as error:
+            raise SystemExit(str(error)) from None
 
 
 @signals.worker_ready.connect
@@ -33,15 +55,14 @@ def _say_alive(sender: Any = None, **_: Any) -> None:
     from synth.liveness import Heartbeat
 
     role = "torch" if "torch" in sender.app.amqp.queues.consume_from else "worker"
-    app.heartbeat = Heartbeat(role)
-    app.heartbeat.start()
+    _heartbeats.append(Heartbeat(role))
+    _heartbeats[-1].start()
 
 
 @signals.worker_shutting_down.connect
 def _say_goodbye(**_: Any) -> None:
-    heartbeat, app.heartbeat = getattr(app, "heartbeat", None), None
-    if heartbeat is not None:
-        heartbeat.stop()
+    while _heartbeats:
+        _heartbeats.pop().stop()
 
 
 @signals.task_prerun.connect

@@ -1,8 +1,8 @@
 """Named places where a test kills the process, to prove that nothing is lost there.
 
-A module declares its points when it is imported, and calls `point(name)` before each commit and each send. With
-`SYNTH_FAULT=name` the process dies by SIGKILL at that point; `name:3` lets two passes go and dies at the third.
-Without the variable a point costs one dictionary look-up.
+A module declares its points when it is imported, and calls `point(name)` before each commit and each send.
+With `SYNTH_FAULT=name` the process dies by SIGKILL at that point; `name:3` lets two passes go and dies at
+the third. Without the variable a point costs one dictionary look-up.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def parse(text: str) -> tuple[str, int]:
 
 
 def check(text: str) -> None:
-    """UnknownFault unless `text` names a declared point; run at start, when every app has declared its own."""
+    """UnknownFault unless `text` names a declared point; run at start, when every app is loaded."""
     name, _ = parse(text)
     if name not in KNOWN:
         raise UnknownFault(f"{VARIABLE}={text!r}: known points are {', '.join(sorted(KNOWN)) or 'none'}")

@@ -51,7 +51,7 @@ def key_of(role: str, name: str) -> str:
 
 
 def sign(role: str, note: str = "") -> None:
-    """Say that this process is alive as `role`; `note` is shown in health (`leader`). redis errors pass through."""
+    """Say that this process is alive as `role`; health shows `note`. Errors of redis pass through."""
     name = f"{here()}:{os.getpid()}"
     with client().pipeline(transaction=False) as pipe:
         pipe.set(key_of(role, name), note or "up", ex=LEASE_S)
@@ -73,9 +73,9 @@ def leave(role: str) -> None:
 
 def alive(role: str, *, host: str | None = None) -> dict[str, str]:
     """Names and notes of living processes of a role, on one host or all. Names that ran out are forgotten."""
-    names = sorted(client().smembers(f"synth:alive:{role}"))
+    names = sorted(map(str, client().smembers(f"synth:alive:{role}")))
     notes = client().mget([key_of(role, name) for name in names]) if names else []
-    found = {name: note for name, note in zip(names, notes, strict=True) if note is not None}
+    found = {name: str(note) for name, note in zip(names, notes, strict=True) if note is not None}
     if gone := [name for name in names if name not in found]:
         client().srem(f"synth:alive:{role}", *gone)
     return {name: note for name, note in found.items() if host is None or name.rpartition(":")[0] == host}

@@ -1,7 +1,8 @@
 """Structured logs: one line an event, for people or as JSON, from Django, Celery and our own code alike.
 
-Every line carries the ids bound at the time: `request_id` of the request that began it, `task_id` of the task that
-goes on with it (carried in the message, also by rings), `llm_call_id` of the call it makes. Secrets are hidden.
+Every line carries the ids bound at the time: `request_id` of the request that began it, `task_id` of the
+task that goes on with it (carried in the message, also by rings), `llm_call_id` of the call it makes.
+Secrets are hidden.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import structlog
 
 HIDDEN = "[hidden]"
 _SECRET_KEY = re.compile(
-    r"(?:^|_|-)(?:api_?key|authorization|passw(?:or)?d|secret(?:_key)?|cookie|token|field_key|gift_code_key)$", re.I
+    r"(?:^|_|-)(?:api_?key|authorization|passw(?:or)?d|secret(?:_key)?|cookie|token|field_key|gift_code_key)$",
+    re.I,
 )
 _SECRET_TEXT = (
     (re.compile(r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s/:@]*):[^\s@/]+@", re.I), rf"\g<keep>:{HIDDEN}@"),
@@ -33,7 +35,7 @@ _SECRET_TEXT = (
 
 
 def trace_id() -> str:
-    """The id that ties rows to log lines: of the request that began this work, else of the task; may be empty."""
+    """The id that ties rows to log lines: of the request that began this work, else of the task, or blank."""
     bound = structlog.contextvars.get_contextvars()
     return str(bound.get("request_id") or bound.get("task_id") or "")[:100]
 
@@ -75,7 +77,9 @@ def _processors() -> list[Any]:
 
 def configure(level: str, fmt: str) -> None:
     """Route every logger through structlog to standard error. `fmt` is `console` or `json`."""
-    last: Any = structlog.processors.JSONRenderer() if fmt == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    last: Any = structlog.dev.ConsoleRenderer(colors=False)
+    if fmt == "json":
+        last = structlog.processors.JSONRenderer()
     line = {
         "()": structlog.stdlib.ProcessorFormatter,
         "foreign_pre_chain": _processors(),

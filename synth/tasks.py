@@ -17,7 +17,7 @@ def drain_handler(handler: str) -> None:
 
 @shared_task(name="synth.tasks.drain_outbox")
 def drain_outbox() -> None:
-    """Each minute: wake a drain for every handler with rows due, whose ring was lost or whose wait is over."""
+    """Each minute: wake a drain for every handler with rows due, for lost rings and tries that waited."""
     outbox.ring_handlers(outbox.waiting_handlers(timezone.now()))
 
 

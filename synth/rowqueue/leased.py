@@ -9,7 +9,8 @@ class Leased(models.Model):
     """A row one worker at a time may work on.
 
     `attempt` counts claims and guards every later move, so a slow worker and its successor never both win.
-    `lease_until` is when a silent worker is given up; null means unclaimed. `due_at` is the earliest next claim.
+    `lease_until` is when a silent worker is given up; null means unclaimed. `due_at` is the earliest next
+    claim.
     """
 
     attempt = models.PositiveIntegerField(default=0)

@@ -1,7 +1,7 @@
 """Rows as a queue: claim due rows, keep the lease while working, move a row only while it is still yours.
 
-Rules (docs/background.md): a claim adds one to `attempt` and takes a lease of 60 s, renewed every 20 s; every later
-move is guarded by the attempt, so a slow worker and its successor never both win.
+Rules (docs/background.md): a claim adds one to `attempt` and takes a lease of 60 s, renewed every 20 s;
+every later move is guarded by the attempt, so a slow worker and its successor never both win.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from synth.rowqueue.leased import Leased
 
 LEASE_S = 60.0
 RENEW_S = 20.0
-# Longest work on one row. Below the broker's visibility timeout (1800 s), so a message is never run twice for it.
+# Longest work on one row. Below the broker's visibility timeout (1800 s), so a message is never run twice
+# for it.
 WORK_S = 1500.0
 L = TypeVar("L", bound=Leased)
 log = structlog.get_logger(__name__)
@@ -37,8 +38,8 @@ def due(at: datetime) -> Q:
 def claim(queryset: QuerySet[L], *, at: datetime, limit: int = 1) -> list[L]:
     """Take up to `limit` due rows of `queryset`, oldest due first; rows that others hold are passed over.
 
-    The rows come back with their new `attempt` and `lease_until` (60 s after `at`); rows whose worker went silent
-    come again. One short transaction of its own, or part of the caller's.
+    The rows come back with their new `attempt` and `lease_until` (60 s after `at`); rows whose worker went
+    silent come again. One short transaction of its own, or part of the caller's.
     """
     until = at + timedelta(seconds=LEASE_S)
     with transaction.atomic():
@@ -55,15 +56,15 @@ def claim(queryset: QuerySet[L], *, at: datetime, limit: int = 1) -> list[L]:
 
 
 def guarded(row: Leased, *, was: Mapping[str, Any] | None = None, **changes: Any) -> None:
-    """Write `changes` if this claim of the row still stands; else Conflict `lease_lost`, and nothing is written.
+    """Write `changes` if this claim of the row still stands; else Conflict `lease_lost`, nothing written.
 
-    `was` adds conditions on columns, such as the status that the caller saw. Plain values are set on `row` too.
+    `was` adds conditions on columns, such as the status that the caller saw. Plain values are set on `row`
+    too.
     """
     mine = type(row)._base_manager.filter(pk=row.pk, attempt=row.attempt, **(was or {}))
     if mine.update(**changes) == 0:
-        raise Conflict(
-            f"{row._meta.label} {row.pk} was taken over by another worker or moved meanwhile.", code="lease_lost"
-        )
+        what = f"{row._meta.label} {row.pk}"
+        raise Conflict(f"{what} was taken over by another worker or moved meanwhile.", code="lease_lost")
     for name, value in changes.items():
         if not hasattr(value, "resolve_expression"):
             setattr(row, name, value)
@@ -118,7 +119,8 @@ class Kept:
         began = time.monotonic()
         until = timezone.now() + timedelta(seconds=LEASE_S)
         with transaction.atomic(), connection.cursor() as cursor:
-            # A row locked by its own worker's transaction is not up for grabs; waiting for it would gain nothing.
+            # A row locked by its own worker's transaction is not up for grabs; waiting for it would gain
+            # nothing.
             cursor.execute("SET LOCAL lock_timeout = '5s'")
             mine = type(self.row)._base_manager.filter(pk=self.row.pk, attempt=self.row.attempt)
             n_renewed = mine.update(lease_until=until)
@@ -133,8 +135,8 @@ class Kept:
 def keep(row: Leased, *, work_s: float = WORK_S, renew_s: float = RENEW_S) -> Iterator[Kept]:
     """Renew the claimed row's lease while the block runs, at most `work_s` seconds.
 
-    The renewals come from a thread of their own, on a connection that is open only for each renewal, so the block
-    itself may hold no connection at all during a long call.
+    The renewals come from a thread of their own, on a connection that is open only for each renewal, so the
+    block itself may hold no connection at all during a long call.
     """
     kept = Kept(row, work_s, renew_s)
     kept._thread.start()

@@ -90,7 +90,7 @@ def _entry(
 
 
 def _is_in_own_hands() -> bool:
-    """Whether a plain write is safe from a rollback: no transaction is open, or only the one around a test."""
+    """Whether a plain write is right: no transaction is open, or only the one around a test."""
     blocks = connection.atomic_blocks
     return not blocks or bool(getattr(blocks[0], "_from_testcase", False))
 
@@ -98,8 +98,8 @@ def _is_in_own_hands() -> bool:
 def _write_apart(entry: AuditEntry) -> None:
     """Write on this thread's own connection.
 
-    The caller may hold a lock on the actor's or the agent's row, and waits for us: after a short wait the entry is
-    written without those two links; the label and the object still name them.
+    The caller may hold a lock on the actor's or the agent's row, and waits for us: after a short wait the
+    entry is written without those two links; the label and the object still name them.
     """
     try:
         try:
@@ -108,7 +108,7 @@ def _write_apart(entry: AuditEntry) -> None:
             entry.pk, entry.actor, entry.agent = None, None, None
             _write_within(entry, LOCK_WAIT_MS)
     except DatabaseError:
-        log.exception("refusal_not_recorded", action=entry.action, object=entry.object, actor=entry.actor_label)
+        log.exception("refusal_not_recorded", action=entry.action, object=entry.object)
     finally:
         connection.close()
 

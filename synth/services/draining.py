@@ -1,7 +1,8 @@
 """Handles what the outbox holds: claims one (event, handler) row at a time and runs its handler once.
 
-Each claim is charged as a failure with its delay before the handler runs, and given back on success. So a handler
-that takes its whole process down is retried ever later and parked too, with nobody left to write the failure.
+Each claim is charged as a failure with its delay before the handler runs, and given back on success. So a
+handler that takes its whole process down is retried ever later and parked too, with nobody left to write
+the failure.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ MAX_AT_ONCE = 2
 STATEMENT_S = 30
 IDLE_S = 60
 DIED = "each try ended together with its process"
+Clock = Callable[[], datetime]
 log = structlog.get_logger(__name__)
 
 faults.declare("outbox.claim.after", "a claimed row whose worker died is handled by the next one")
@@ -36,10 +38,8 @@ faults.declare("outbox.handled.after", "work that was committed is not done agai
 faults.declare("outbox.failure.before", "a failure nobody wrote down still counts as a try")
 
 
-def drain(
-    handler: str | None = None, *, deadline: Deadline | None = None, clock: Callable[[], datetime] = timezone.now
-) -> int:
-    """Handle waiting rows, of one handler or taking turns between all, until none is due; the number handled."""
+def drain(handler: str | None = None, deadline: Deadline | None = None, clock: Clock = timezone.now) -> int:
+    """Handle what waits for one handler, or for all in turns, until nothing is due; the number handled."""
     deadline = deadline or Deadline(50)
     n_handled = 0
     names = [handler] if handler is not None else outbox.waiting_handlers(clock())
@@ -67,7 +67,7 @@ def _claim(handler: str, at: datetime) -> EventHandling | None:
     return claimed[0] if claimed else None
 
 
-def handle(row: EventHandling, clock: Callable[[], datetime] = timezone.now) -> bool:
+def handle(row: EventHandling, clock: Clock = timezone.now) -> bool:
     """Run a claimed row's handler and mark it handled in one transaction; False when that failed.
 
     Never raises for what the handler does. A row that a successor took over meanwhile is left alone.
@@ -89,7 +89,7 @@ def handle(row: EventHandling, clock: Callable[[], datetime] = timezone.now) -> 
     return True
 
 
-def _run(row: EventHandling, clock: Callable[[], datetime]) -> None:
+def _run(row: EventHandling, clock: Clock) -> None:
     """The handler's transaction. Its row lock is the lease: while it lasts, no claim can take the row."""
     with transaction.atomic():
         _limit_time()
@@ -100,7 +100,8 @@ def _run(row: EventHandling, clock: Callable[[], datetime]) -> None:
             raise Conflict("another worker took the row over", code="lease_lost") from None
         subscription = outbox.HANDLERS.get(row.handler)
         if subscription is None:
-            # Counted as a failed try, not parked at once: during an upgrade an older worker may not know it yet.
+            # Counted as a failed try, not parked at once: during an upgrade an older worker may not know it
+            # yet.
             raise LookupError(f"no handler is named {row.handler}")
         subscription.handle(locked.event.payload)
         faults.point("outbox.handled.before")
@@ -116,7 +117,7 @@ def _run(row: EventHandling, clock: Callable[[], datetime]) -> None:
 
 
 def _limit_time() -> None:
-    """The server ends a handler's statement, and its transaction when it sits idle: no handler keeps a row."""
+    """The server ends a slow statement, and a transaction that sits idle: no handler keeps its row."""
     with connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_S}s'")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_S}s'")

@@ -1,7 +1,8 @@
-"""Facts that other apps hear about: saved in the transaction that made them true, handled once by each handler.
+"""Facts that other apps hear about: saved with the change that made them true, handled once by each handler.
 
-Contract: no order; handlers re-read the rows they are told of; a handler's work and its "handled" mark are one
-transaction; 8 tries over a day, then parked until an operator asks for another try; handled events go after 14 days.
+Contract: no order; handlers re-read the rows they are told of; a handler's work and its "handled" mark are
+one transaction; 8 tries over a day, then parked until an operator asks for another try; handled events go
+after 14 days.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ HANDLERS: dict[str, Subscription] = {}
 
 
 def subscribe(event: str, handler_name: str) -> Callable[[Handler], Handler]:
-    """Decorator: call the function for every later `event`. `handler_name` is dotted, unique, and never reused.
+    """Decorator: call the function for every later `event`. `handler_name` is dotted, unique, never reused.
 
-    The function gets the payload, runs inside a transaction (so it cannot call a language model), and may run again
-    after a failure, never after a success.
+    The function gets the payload, runs inside a transaction (so it cannot call a language model), and may
+    run again after a failure, never after a success.
     """
     for text in (event, handler_name):
         if not _DOTTED.fullmatch(text):
@@ -69,8 +70,8 @@ def handlers_of(event: str) -> list[str]:
 def publish(name: str, payload: dict[str, Any]) -> OutboxEvent:
     """Save the event with one row for each subscribed handler, and ring them on commit.
 
-    `payload` is small JSON: ids and values. RuntimeError outside a transaction: the event must be saved with the
-    change it tells of, or not at all.
+    `payload` is small JSON: ids and values. RuntimeError outside a transaction: the event must be saved
+    with the change it tells of, or not at all.
     """
     if not connection.in_atomic_block:
         raise RuntimeError(f"publish({name!r}) outside a transaction")
@@ -99,7 +100,7 @@ def waiting_handlers(at: datetime) -> list[str]:
 
 
 def prune(deadline: Deadline, *, at: datetime | None = None) -> int:
-    """Delete events that every handler finished 14 days ago, in chunks; the number deleted. Parked ones stay."""
+    """Delete events that every handler finished 14 days ago, in chunks; their number. Parked ones stay."""
     before = (at or timezone.now()) - KEEP
     unfinished = EventHandling.objects.filter(event=OuterRef("pk")).filter(
         ~Q(status=HandlingStatus.HANDLED) | Q(handled_at__gte=before)
@@ -127,8 +128,7 @@ def retry_parked(handling_id: int, *, by: Person, door: str = "admin") -> EventH
         if n_moved == 0:
             raise Conflict("This event is not parked any more.", code="not_parked")
         row = EventHandling.objects.select_related("event").get(pk=handling_id)
-        audit.record(
-            by, door=door, action="event_retry", object=row, before={"error": row.error}, after={"status": "waiting"}
-        )
+        before, after = {"status": "parked", "error": row.error}, {"status": "waiting"}
+        audit.record(by, door=door, action="event_retry", object=row, before=before, after=after)
         ring_handlers([row.handler])
     return row
