@@ -74,11 +74,16 @@ class Keeper:
         while not self.stopping and not all(store.is_ready() for store in self.stores):
             for store in self.stores:
                 if store.process is not None and store.process.poll() is not None:
-                    where = self.home.log / f"{store.name}.log"
-                    raise StackError(f"{store.name} ended with {store.process.returncode}; see {where}")
+                    raise StackError(self._why(store.name))
             if time.monotonic() > end:
                 raise StackError(f"the stores were not ready in {START_S:.0f} s; see {self.home.log}")
             time.sleep(0.02)
+
+    def _why(self, name: str) -> str:
+        path = self.home.log / f"{name}.log"
+        lines = path.read_text(errors="replace").splitlines()
+        fatal = [line for line in lines if "FATAL" in line] or lines
+        return f"{name} ended: {fatal[-1] if fatal else 'without a word'} (see {path})"
 
     def _watch(self) -> None:
         """Restart a store that died: at once the first time, later after 2, 4 … 30 s."""

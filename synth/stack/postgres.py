@@ -145,6 +145,8 @@ class Postgres:
         for folder in (self.folder, self.home.pg_socket_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._own(folder)
+        if self.user is not None and self.user.mode == "setuid":
+            self.home.sockets.chmod(0o711)  # the other account passes through to its own 0700 folder
         if self.data.exists():
             version = (self.data / "PG_VERSION").read_text().strip()
             if version != "18":

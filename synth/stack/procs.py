@@ -64,6 +64,30 @@ def wait_until(condition: Callable[[], bool], seconds: float, step_s: float = 0.
     return True
 
 
+def interrupted_make() -> Callable[[], bool]:
+    """A question: has the `make` that started this process got a SIGINT or SIGHUP of its own?
+
+    GNU make waits for its child then and does not pass the signal on; while it waits, the signal is blocked.
+    """
+    parent = os.getppid()
+    try:
+        is_make = Path(f"/proc/{parent}/comm").read_text().strip() in ("make", "gmake")
+    except OSError:
+        is_make = False
+
+    def ask() -> bool:
+        if not is_make or os.getppid() != parent:
+            return False
+        try:
+            lines = Path(f"/proc/{parent}/status").read_text().splitlines()
+        except OSError:
+            return False
+        blocked = next((int(line.split()[1], 16) for line in lines if line.startswith("SigBlk")), 0)
+        return bool(blocked & (1 << signal.SIGINT - 1 | 1 << signal.SIGHUP - 1))
+
+    return ask
+
+
 def stop(process: subprocess.Popen[bytes], signals: Sequence[tuple[int, float]]) -> None:
     """Send each signal and wait its seconds, until the process ended; SIGKILL to its group comes last."""
     for sig, seconds in signals:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from synth.stack.home import CHECKOUT, StackError
-from synth.stack.procs import die_with_parent, kill_group
+from synth.stack.procs import die_with_parent, interrupted_make, kill_group
 
 STEADY_S = 60.0
 MAX_BACKOFF_S = 30.0
@@ -53,6 +53,7 @@ class Supervisor:
         self.processes: list[Process] = []
         self.selector = selectors.DefaultSelector()
         self.n_signals = 0
+        self.has_interrupted_make = interrupted_make()
         self.is_ready = False
         self.guard: subprocess.Popen[bytes] | None = None
 
@@ -139,6 +140,8 @@ class Supervisor:
     def _revive(self) -> None:
         """Restart ended processes: after 1, 2, 4 … 30 s; a steady minute forgives earlier failures."""
         now = time.monotonic()
+        if not self.n_signals and self.has_interrupted_make():
+            self.n_signals = 1
         self._ensure_guard()
         for process in self.processes:
             child = process.child
