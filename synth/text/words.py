@@ -220,7 +220,7 @@ def _stop_index() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=1)
 def _function_bigrams() -> tuple[frozenset[str], frozenset[str], re.Pattern[str]]:
-    """Bigrams inside function phrases, characters that carry nothing side by side, Thai-like function words."""
+    """Bigrams inside function phrases, characters that carry nothing together, Thai-like function words."""
     chars = _data()["_function_chars"]
     assert isinstance(chars, str)
     phrases = sorted((p for group in function_phrases().values() for p in group), key=lambda p: (-len(p), p))
