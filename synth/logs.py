@@ -86,7 +86,7 @@ def configure(level: str, fmt: str) -> None:
         # Hidden last, so that nothing added on the way slips past.
         "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, last],
     }
-    quiet = ("httpx", "httpcore", "openai", "celery.app.trace", "django_structlog.celery")
+    quiet = ("httpx", "httpcore", "openai", "axes.apps", "django_structlog.celery")
     logging.config.dictConfig(
         {
             "version": 1,
@@ -94,7 +94,11 @@ def configure(level: str, fmt: str) -> None:
             "formatters": {"line": line},
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
             "root": {"handlers": ["stderr"], "level": level.upper()},
-            "loggers": {name: {"level": "WARNING"} for name in quiet},
+            "loggers": {
+                **{name: {"level": "WARNING"} for name in quiet},
+                # Each failed task is one line: django_structlog's, which has the ids.
+                "celery.app.trace": {"level": "CRITICAL"},
+            },
         }
     )
     structlog.configure(

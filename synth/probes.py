@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from django.apps import apps
@@ -130,7 +131,7 @@ def ask_backlog() -> Backlog:
     at = timezone.now()
     calls = (
         apps.get_model("synth.LlmCall")
-        .objects.filter(at__gte=at - timezone.timedelta(hours=1))
+        .objects.filter(at__gte=at - timedelta(hours=1))
         .values_list("purpose", "outcome")
         .annotate(n=Count("pk"))
         .order_by("purpose", "outcome")

@@ -287,7 +287,7 @@ class Migration(migrations.Migration):
                 ('event', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='handlings', to='synth.outboxevent')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('status', 'waiting')), fields=['due_at'], name='synth_handling_due'), models.Index(condition=models.Q(('status', 'parked')), fields=['id'], name='synth_handling_parked')],
+                'indexes': [models.Index(condition=models.Q(('status', 'waiting')), fields=['handler', 'due_at'], name='synth_handling_due'), models.Index(condition=models.Q(('lease_until__isnull', False), ('status', 'waiting')), fields=['handler', 'lease_until'], name='synth_handling_leased'), models.Index(condition=models.Q(('status', 'parked')), fields=['id'], name='synth_handling_parked')],
                 'constraints': [models.UniqueConstraint(fields=('event', 'handler'), name='synth_handling_once')],
             },
         ),

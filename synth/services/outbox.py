@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, Min, OuterRef, Q
 from django.utils import timezone
 
 from synth import background
@@ -95,8 +95,9 @@ def ring_handlers(handlers: Iterable[str]) -> None:
 
 def waiting_handlers(at: datetime) -> list[str]:
     """Handlers with rows that may be claimed now, the longest waiting first."""
-    rows = EventHandling.objects.filter(leases.due(at), status=HandlingStatus.WAITING).order_by("due_at")
-    return list(dict.fromkeys(rows.values_list("handler", flat=True)[:10_000]))
+    rows = EventHandling.objects.filter(leases.due(at), status=HandlingStatus.WAITING)
+    oldest = rows.values("handler").annotate(oldest=Min("due_at")).order_by("oldest")
+    return [row["handler"] for row in oldest]
 
 
 def prune(deadline: Deadline, *, at: datetime | None = None) -> int:
