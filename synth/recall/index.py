@@ -85,4 +85,4 @@ def recount(agent_id: int) -> int:
             "WHERE agent_id = %(agent)s GROUP BY 2",
             {"agent": agent_id},
         )
-        return cursor.rowcount
+        return int(cursor.rowcount)

@@ -24,34 +24,40 @@ class Candidate:
     held: Collection[str]
 
 
-def relevance(slots: Iterable[Slot], held: Collection[str], prefix: str = "") -> float:
-    """The weighted part of the question that `held` answers, 0..1."""
-    total = got = 0.0
-    for slot in slots:
-        total += slot.weight
-        got += slot.weight * max(
-            (share for term, share in slot.options if prefix + term in held), default=0.0
-        )
-    return got / total if total else 0.0
+class Ranking:
+    """The scores of candidates for one question at one instant."""
 
+    def __init__(self, slots: Sequence[Slot], at: datetime) -> None:
+        self.at = at
+        self.total = sum(slot.weight for slot in slots)
+        self.worths: dict[str, list[tuple[int, float]]] = {}
+        for n, slot in enumerate(slots):
+            for term, share in slot.options:
+                self.worths.setdefault(term, []).append((n, slot.weight * share))
 
-def score(slots: Sequence[Slot], candidate: Candidate, at: datetime) -> float:
-    """The score of a candidate at the instant `at`; 0 when no word is held."""
-    words = relevance(slots, candidate.held)
-    if words == 0:
-        return 0.0
-    brevity = 1 / (1 + 0.1 * math.log1p(candidate.n_tokens / 100))
-    age_days = max((at - candidate.at).total_seconds(), 0.0) / 86_400
-    fresh = 0.5 ** (age_days / HALF_LIFE_DAYS)
-    heads = relevance(slots, candidate.held, HEAD)
-    return min(1.0, WORDS * words * brevity + HEADS * heads + FRESH * fresh)
+    def relevance(self, held: Iterable[str]) -> float:
+        """The weighted part of the question that `held` answers, 0..1; a word counts once, by its best term."""
+        got: dict[int, float] = {}
+        for term in held:
+            for n, worth in self.worths.get(term, ()):
+                got[n] = max(got.get(n, 0.0), worth)
+        # Summed in the order of the words, so that equal candidates have equal scores to the last bit.
+        return sum(got[n] for n in sorted(got)) / self.total if self.total else 0.0
 
+    def score(self, candidate: Candidate) -> float:
+        """0..1; 0 when no word is held."""
+        words = self.relevance(candidate.held)
+        if words == 0:
+            return 0.0
+        heads = self.relevance(term[1:] for term in candidate.held if term.startswith(HEAD))
+        brevity = 1 / (1 + 0.1 * math.log1p(candidate.n_tokens / 100))
+        age_days = max((self.at - candidate.at).total_seconds(), 0.0) / 86_400
+        fresh = math.exp2(-age_days / HALF_LIFE_DAYS)
+        return min(1.0, WORDS * words * brevity + HEADS * heads + FRESH * fresh)
 
-def best(
-    slots: Sequence[Slot], candidates: Iterable[Candidate], at: datetime, limit: int
-) -> list[tuple[Candidate, float]]:
-    """The `limit` best candidates with their scores; equal scores: newer first, then the higher id."""
-    scored = [(candidate, score(slots, candidate, at)) for candidate in candidates]
-    scored = [pair for pair in scored if pair[1] > 0]
-    scored.sort(key=lambda pair: (-pair[1], -pair[0].at.timestamp(), -pair[0].id))
-    return scored[:limit]
+    def best(self, candidates: Iterable[Candidate], limit: int) -> list[tuple[Candidate, float]]:
+        """The `limit` best with their scores; equal scores: newer first, then the higher id."""
+        scored = [(candidate, self.score(candidate)) for candidate in candidates]
+        scored = [pair for pair in scored if pair[1] > 0]
+        scored.sort(key=lambda pair: (-pair[1], -pair[0].at.timestamp(), -pair[0].id))
+        return scored[:limit]

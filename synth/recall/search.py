@@ -36,7 +36,7 @@ def search(
         if n_scope := counts.get(scope_term(scope), 0):
             choice = query.choose(slots, counts, n_scope)
             found += store.candidates(agent_id, scope, choice, asked, max(store.KEEP, limit))
-    return [(candidate.id, score) for candidate, score in rank.best(slots, found, at, limit)]
+    return [(candidate.id, score) for candidate, score in rank.Ranking(slots, at).best(found, limit)]
 
 
 def mend(agent_id: int, slots: list[Slot], counts: dict[str, int]) -> tuple[list[Slot], dict[str, int]]:

@@ -78,10 +78,14 @@ _COMMON = """
 
 _FACTS = """
     WITH picked AS MATERIALIZED ({picked})
-    SELECT m.id, m.at, m.n_tokens, ARRAY(
+    SELECT f.id, f.at, f.n_tokens, ARRAY(
         SELECT q.n FROM unnest(%(asked)s::text[]::tsquery[]) WITH ORDINALITY AS q(query, n)
-        WHERE m.search @@ q.query)
-    FROM picked p JOIN synth_memory m ON m.id = p.id WHERE m.agent_id = %(agent)s"""
+        WHERE f.search @@ q.query)
+    FROM (
+        -- The empty vector makes a plain copy: else each comparison unpacks the stored value again.
+        SELECT m.id, m.at, m.n_tokens, m.search || ''::tsvector AS search
+        FROM picked p JOIN synth_memory m ON m.id = p.id WHERE m.agent_id = %(agent)s OFFSET 0
+    ) f"""
 
 
 def candidates(
