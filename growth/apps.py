@@ -1,9 +1,33 @@
 """Registers growth with the core."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 
 class GrowthConfig(AppConfig):
     """Weekly reflection."""
 
     name = "growth"
+
+    def ready(self) -> None:
+        """Options, layers, handlers, ticks and checks; nothing here touches the database."""
+        from growth import checks, handlers, options, ticks  # noqa: F401 - importing registers them
+
+        ticks.register()
+        post_migrate.connect(_replan, sender=self, dispatch_uid="growth.replan")
+
+
+def _replan(using: str, plan: Any = None, **_: Any) -> None:
+    """After a migrate every agent has a settings row and a planned cycle."""
+    from django.db import connections
+    from django.utils.timezone import now
+
+    from growth.services import clock
+
+    tables = set(connections[using].introspection.table_names())
+    if {"growth_growthsettings", "growth_growthrun", "synth_agent"} <= tables:
+        clock.recompute_all(now())

@@ -1,0 +1,306 @@
+"""Growth in the admin site: the settings page with its “Reflect now” button, every cycle, every self.
+
+Trainers see and steer their own agents, operators all. GET never changes anything; buttons are POST forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
+from unfold.admin import ModelAdmin
+
+from growth import selectors
+from growth.models import OPEN_STATUSES, GrowthRun, GrowthSettings, GrowthState
+from growth.options import DAY_NAMES, FIELDS
+from growth.services import effective, page, runs, settings, states
+from synth.errors import Conflict, DomainError
+from synth.options import BadOption
+
+if TYPE_CHECKING:
+    from synth.models import Agent, Person
+
+    Base = admin.ModelAdmin[Any]
+    RowForm = forms.ModelForm[GrowthSettings]
+else:
+    Base, RowForm = ModelAdmin, forms.ModelForm
+
+DOOR = "admin"
+
+
+def trained(request: HttpRequest) -> QuerySet[Agent] | None:
+    """The agents this person may steer; None stands for all of them."""
+    person = request.user
+    if getattr(person, "is_operator", False) or person.is_superuser:
+        return None
+    return person.trained_agents.all() if person.is_authenticated else None
+
+
+def _person(request: HttpRequest) -> Person:
+    """Who is logged in; the admin site lets nobody else in."""
+    if not request.user.is_authenticated:
+        raise PermissionDenied
+    return request.user
+
+
+class StewardAdmin(Base):
+    """Rows of agents the person trains; nothing is added or deleted by hand."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+    def _is_steward(self, request: HttpRequest) -> bool:
+        person = request.user
+        if not (person.is_active and person.is_authenticated and person.is_staff):
+            return False
+        agents = trained(request)
+        return agents is None or agents.exists()
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self._is_steward(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._is_steward(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request).select_related("agent")
+        agents = trained(request)
+        return rows if agents is None else rows.filter(agent__in=agents.values("pk"))
+
+    def found(self, request: HttpRequest, pk: int) -> Any:
+        """The row, if this person may steer its agent; 404 otherwise."""
+        if not self._is_steward(request):
+            raise PermissionDenied
+        row = self.get_queryset(request).filter(pk=pk).first()
+        if row is None:
+            raise Http404
+        return row
+
+
+class SettingsForm(RowForm):
+    """The settings row; values are judged by the service every door uses."""
+
+    class Meta:
+        model = GrowthSettings
+        fields = list(FIELDS)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "weekly_day" in self.fields:
+            self.fields["weekly_day"].help_text = f"On the agent's own calendar: {', '.join(DAY_NAMES)}"
+        if "weekly_time" in self.fields:
+            self.fields["weekly_time"].help_text = "HH:MM, the agent's local time"
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        for field in [name for name in values if name in FIELDS]:
+            try:
+                values[field] = settings.parse(field, values[field])
+            except BadOption as error:
+                self.add_error(field, str(error))
+        return values
+
+
+def _held(field: str) -> Callable[[GrowthSettings], SafeString]:
+    """A read-only display of a field that the environment holds."""
+    name = FIELDS[field].name
+
+    def show(row: GrowthSettings) -> SafeString:
+        held = effective.effective_of(row)
+        problem = held.problems.get(field, "")
+        return format_html(
+            "{} — set by {} in the environment{}", getattr(held, field), name, f" ({problem})" if problem else ""
+        )
+
+    show.__name__ = f"{field}_from_environment"
+    show.short_description = field.replace("_", " ")  # type: ignore[attr-defined]
+    return show
+
+
+HELD = {field: _held(field) for field in FIELDS}
+
+
+@admin.register(GrowthSettings)
+class GrowthSettingsAdmin(StewardAdmin):
+    """An agent's growth page: who it is becoming, when it reflects next, and the button to reflect now."""
+
+    form = SettingsForm
+    list_display = ["agent", "effective_mode", "next_cycle_at", "reflection"]
+    search_fields = ["agent__slug", "agent__name"]
+    ordering = ["agent__slug"]
+    change_form_outer_before_template = "growth/settings_card.html"
+    change_form_outer_after_template = "growth/settings_by_hand.html"
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._is_steward(request)
+
+    @admin.display(description="mode")
+    def effective_mode(self, row: GrowthSettings) -> str:
+        """The mode that holds, environment included."""
+        held = effective.effective_of(row)
+        return f"{held.mode} (environment)" if "mode" in held.overridden_by_env else held.mode
+
+    @admin.display(description="current reflection")
+    def reflection(self, row: GrowthSettings) -> str:
+        """The beginning of the current self."""
+        state = selectors.current(row.agent_id)
+        return f"{state.content[:80]}…" if state and len(state.content) > 80 else (state.content if state else "–")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        held = effective.effective_of(obj).overridden_by_env if obj else []
+        return [HELD[field] if field in held else field for field in FIELDS]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        held = effective.effective_of(obj).overridden_by_env if obj else []
+        return [HELD[field] for field in held]
+
+    def save_model(self, request: HttpRequest, obj: GrowthSettings, form: Any, change: bool) -> None:
+        """Through the service: validated, audited, replanned."""
+        changed = {field: form.cleaned_data[field] for field in form.changed_data}
+        settings.change(obj.agent, changed, by=_person(request), door=DOOR)
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        row = self.get_queryset(request).filter(pk=object_id).first() if (object_id or "").isdigit() else None
+        extra = {**(extra_context or {}), **(page.settings_page(row) if row else {})}
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        return [
+            path("<int:pk>/reflect/", view(self.reflect_view), name="growth_reflect"),
+            path("<int:pk>/by-hand/", view(self.by_hand_view), name="growth_by_hand"),
+            *super().get_urls(),
+        ]
+
+    @method_decorator(require_POST)
+    def reflect_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Queue a cycle and show its page; while one is open, show that one."""
+        row: GrowthSettings = self.found(request, pk)
+        try:
+            run = runs.request(
+                row.agent, by=_person(request), dry_run=request.POST.get("dry_run") == "on", force=True, door=DOOR
+            )
+        except Conflict as error:
+            self.message_user(request, "A reflection of this agent is already under way.", messages.WARNING)
+            open_id = error.details.get("run")
+            return _to_run(open_id) if open_id else _back(pk)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return _back(pk)
+        return _to_run(run.pk)
+
+    @method_decorator(require_POST)
+    def by_hand_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Save a self a person wrote, or clear it."""
+        row: GrowthSettings = self.found(request, pk)
+        person = _person(request)
+        try:
+            if "clear" in request.POST:
+                states.manual_clear(row.agent, by=person, door=DOOR)
+            else:
+                states.manual_edit(
+                    row.agent, content=request.POST.get("content", ""), by=person, door=DOOR,
+                    likes=request.POST.get("likes", "").splitlines(),
+                    dislikes=request.POST.get("dislikes", "").splitlines(),
+                )
+            self.message_user(request, "Saved. The next prompt carries it.", messages.SUCCESS)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        return _back(pk)
+
+
+@admin.register(GrowthRun)
+class GrowthRunAdmin(StewardAdmin):
+    """Every cycle: how far it is, what it wrote, what the guards said, what it rests on."""
+
+    list_display = ["created_at", "agent", "trigger", "status", "reason", "writer", "n_calls"]
+    list_filter = ["status", "trigger", "agent"]
+    change_form_template = "growth/run_page.html"
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        row = self.get_queryset(request).filter(pk=object_id).first() if (object_id or "").isdigit() else None
+        extra = {**(extra_context or {}), **(page.run_page(row) if row else {})}
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    @admin.display(boolean=True)
+    def is_open(self, row: GrowthRun) -> bool:
+        """Whether it is still queued or running."""
+        return row.status in OPEN_STATUSES
+
+
+@admin.register(GrowthState)
+class GrowthStateAdmin(StewardAdmin):
+    """Every kept self, compared with any other, with the button to go back to it."""
+
+    list_display = ["created_at", "agent", "source", "is_current", "beginning"]
+    list_filter = ["is_current", "source", "agent"]
+    change_form_template = "growth/state_page.html"
+
+    @admin.display(description="text")
+    def beginning(self, row: GrowthState) -> str:
+        """The first words."""
+        return row.content[:80]
+
+    def get_urls(self) -> list[URLPattern]:
+        restore = path("<int:pk>/restore/", self.admin_site.admin_view(self.restore_view), name="growth_restore")
+        return [restore, *super().get_urls()]
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        rows = self.get_queryset(request)
+        row = rows.filter(pk=object_id).first() if (object_id or "").isdigit() else None
+        extra = dict(extra_context or {})
+        if row:
+            other_id = request.GET.get("with", "")
+            other = rows.filter(pk=other_id, agent_id=row.agent_id).first() if other_id.isdigit() else None
+            extra.update(page.state_page(row, other))
+        return super().changeform_view(request, object_id, form_url, extra)
+
+    @method_decorator(require_POST)
+    def restore_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Make this self current again, text and lists."""
+        row: GrowthState = self.found(request, pk)
+        try:
+            state = states.restore(row.pk, by=_person(request), door=DOOR)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return redirect("admin:growth_growthstate_changelist")
+        self.message_user(request, "Restored as a new current self.", messages.SUCCESS)
+        return redirect("admin:growth_growthstate_change", state.pk)
+
+
+def _to_run(pk: int) -> HttpResponseRedirect:
+    return HttpResponseRedirect(reverse("admin:growth_growthrun_change", args=[pk]))
+
+
+def _back(pk: int) -> HttpResponseRedirect:
+    return HttpResponseRedirect(reverse("admin:growth_growthsettings_change", args=[pk]))
+

@@ -1,0 +1,1 @@
+"""Growth over REST: settings, states, runs."""

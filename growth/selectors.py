@@ -1,0 +1,48 @@
+"""Reads of growth used in more than one place."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db.models import QuerySet
+
+from growth.models import GrowthRun, GrowthState
+
+if TYPE_CHECKING:
+    from synth.models import Agent, LlmCall
+
+
+def current(agent_id: int) -> GrowthState | None:
+    """The current self of an agent, if it has one."""
+    return GrowthState.objects.filter(agent_id=agent_id, is_current=True).first()
+
+
+def current_at(agent_id: int, at: datetime) -> GrowthState | None:
+    """The self that was current at an instant, as far back as the kept rows reach."""
+    return GrowthState.objects.filter(agent_id=agent_id, created_at__lte=at).order_by("-created_at", "-pk").first()
+
+
+def states(agents: QuerySet[Agent]) -> QuerySet[GrowthState]:
+    """Every kept self of these agents, newest first."""
+    return GrowthState.objects.filter(agent_id__in=agents.values("pk")).select_related("agent")
+
+
+def runs(agents: QuerySet[Agent]) -> QuerySet[GrowthRun]:
+    """Every cycle of these agents, newest first."""
+    return GrowthRun.objects.filter(agent_id__in=agents.values("pk")).select_related("agent")
+
+
+def last_run(agent_id: int) -> GrowthRun | None:
+    """The newest cycle of an agent, open or not."""
+    return GrowthRun.objects.filter(agent_id=agent_id).order_by("-created_at", "-pk").first()
+
+
+def calls(run: GrowthRun) -> list[LlmCall]:
+    """The calls to language models a run made, oldest first."""
+    return list(run.agent.llm_calls.filter(session=session_of(run)).order_by("at", "pk"))
+
+
+def session_of(run: GrowthRun) -> str:
+    """What binds calls and judgments to a run."""
+    return f"cycle:{run.pk}"
