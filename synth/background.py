@@ -115,7 +115,7 @@ def _publish(task_name: str, args: tuple[str | int, ...], key: str) -> None:
         headers={"ring": key},
         # One more go replaces a connection that a restarted broker closed.
         retry=True,
-        retry_policy={"max_retries": 1, "interval_start": 0, "interval_step": 0, "timeout": 1},
+        retry_policy={"max_retries": 1, "interval_start": 0, "interval_step": 0},
     )
 
 
