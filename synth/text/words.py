@@ -145,19 +145,21 @@ def languages_of(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(language for language, n in ranked if 2 * n >= best)
 
 
-def content_tokens(text: str) -> set[str]:
+def content_tokens(text: str, language: str = "") -> set[str]:
     """What `text` is about: words without function words, bigrams for unspaced scripts.
 
-    Short names survive ("Jay", "Ana", "李"); digits alone do not. Single Latin letters are dropped.
+    Short names survive ("Jay", "Ana", "李"); digits alone do not. Single Latin letters are dropped. The
+    languages are guessed from the function words; `language` (ISO 639-1, "pt-BR" too) adds one for sure.
     """
-    return set(content_list(text))
+    return set(content_list(text, language))
 
 
-def content_list(text: str) -> list[str]:
+def content_list(text: str, language: str = "") -> list[str]:
     """`content_tokens` in reading order, repeats kept."""
     parts = pieces(text)
-    active = languages_of(piece for piece, unspaced in parts if not unspaced)
-    stop = frozenset[str]().union(*(stopwords()[language] for language in active))
+    active = set(languages_of(piece for piece, unspaced in parts if not unspaced))
+    active |= {language[:2].lower()} & stopwords().keys()
+    stop = frozenset[str]().union(*(stopwords()[code] for code in active))
     found: list[str] = []
     for piece, unspaced in parts:
         if unspaced:
