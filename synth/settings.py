@@ -205,7 +205,6 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "synth.api.openapi.document_answers",
     ],
-    "PREPROCESSING_HOOKS": ["synth.api.openapi.rest_only"],
 }
 RATE_PER_KEY: int = _read("RATE_PER_KEY")
 RATE_PER_ADDRESS: int = _read("RATE_PER_ADDRESS")

@@ -14,6 +14,7 @@ from synth.api.errors import is_api_path, plain_json
 from synth.api.urls import nothing_here
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("synth.health")),
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),
 ]

@@ -21,7 +21,7 @@ class DiaryBody(Strict):
 
     at = Instant(required=False, help_text="default: now")
     content = Text(max_length=diary.MAX_CONTENT_BYTES)
-    source = serializers.ChoiceField(choices=DiarySource.choices, required=False)
+    source = serializers.ChoiceField(choices=DiarySource.choices, required=False)  # type: ignore[assignment]
     people = Texts(required=False)
     tags = Texts(required=False)
 
@@ -32,7 +32,7 @@ class DiaryOut(serializers.Serializer[DiaryEntry]):
     id = serializers.IntegerField()
     at = serializers.DateTimeField()
     content = serializers.CharField()
-    source = serializers.ChoiceField(choices=DiarySource.choices)
+    source = serializers.ChoiceField(choices=DiarySource.choices)  # type: ignore[assignment]
     people = serializers.ListField(child=serializers.CharField())
     tags = serializers.ListField(child=serializers.CharField())
     created_at = serializers.DateTimeField()

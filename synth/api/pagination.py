@@ -39,9 +39,7 @@ class KeysetPagination(BasePagination):
 
     keyset: tuple[str, ...] = ("-at", "-id")
 
-    def paginate_queryset(
-        self, queryset: QuerySet[Any], request: Request, view: APIView | None = None
-    ) -> list[Any]:
+    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> list[Any]:
         self.keyset = getattr(view, "keyset", self.keyset)
         self.columns = [name.lstrip("-") for name in self.keyset]
         self.url = request.build_absolute_uri()

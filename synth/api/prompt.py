@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -41,7 +42,6 @@ class PromptOut(serializers.Serializer[Any]):
     fingerprint = serializers.CharField()
     text = serializers.CharField()
     layers = LayerOut(many=True)
-    source = serializers.CharField(required=False, help_text="where an `as of` prompt comes from")
 
 
 class PromptView(Api):
@@ -55,7 +55,7 @@ class PromptView(Api):
         responses=PromptOut,
         parameters=[
             OpenApiParameter("purpose", str, enum=PURPOSES, default="chat"),
-            OpenApiParameter("at", serializers.DateTimeField, description="as of this instant"),
+            OpenApiParameter("at", OpenApiTypes.DATETIME, description="as of this instant"),
             OpenApiParameter("dialogue", str),
         ],
     )

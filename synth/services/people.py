@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.utils.timezone import now
 
@@ -32,6 +33,16 @@ def _instant_or_none(value: object, field: str) -> Any:
     return None if value is None else fields.instant(value, field)
 
 
+def _email(value: object, field: str) -> str:
+    address = fields.one_line(value, field, max_chars=254)
+    try:
+        if address:
+            validate_email(address)
+    except ValidationError:
+        raise Invalid("An e-mail address is needed.", field=field) from None
+    return address
+
+
 CHECKS: dict[str, Callable[[object, str], Any]] = {
     "timezone": fields.zone,
     "language": fields.language,
@@ -41,6 +52,7 @@ CHECKS: dict[str, Callable[[object, str], Any]] = {
     "has_gift_memory_consent": _flag_or_none,
     "is_minor": _flag,
     "crisis_until": _instant_or_none,
+    "email": _email,
     "first_name": lambda value, field: fields.one_line(value, field, max_chars=150),
     "last_name": lambda value, field: fields.one_line(value, field, max_chars=150),
 }
@@ -157,6 +169,26 @@ def make_operator(person: Person, *, by: Person | None, door: str) -> Person:
             before={"is_operator": False},
             after={"is_operator": True},
         )
+    return row
+
+
+def remove_operator(person: Person, *, by: Person | None, door: str) -> Person:
+    """Take an operator's rights away, leaving a trainer's. Refused for the last operator."""
+    with transaction.atomic():
+        # All operators are locked, so that two of them cannot take each other's rights away.
+        operators = list(
+            Person.objects.select_for_update().filter(is_operator=True, archived_at=None).order_by("pk")
+        )
+        if [row.pk for row in operators] == [person.pk]:
+            raise Refused("The last operator stays.", code="last_operator")
+        row = Person.objects.select_for_update().get(pk=person.pk)
+        if not (row.is_operator or row.is_superuser):
+            raise Conflict("This person is not an operator.", code="not_operator")
+        row.is_operator = row.is_superuser = False
+        row.is_staff = row.trained_agents.exists()
+        row.save(update_fields=["is_operator", "is_superuser", "is_staff"])
+        audit.record(by, door=door, action="person_remove_operator", object=row,
+                     before={"is_operator": True}, after={"is_operator": False})  # fmt: skip
     return row
 
 

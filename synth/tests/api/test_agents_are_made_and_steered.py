@@ -76,7 +76,7 @@ def test_a_change_that_changes_nothing_leaves_no_trace(trainer: APIClient, agent
     [{"trainers": []}, {"people": []}, {"slug": "x"}, {"local_only": False}, {"daily_token_cap": None}],
 )
 def test_what_only_an_operator_changes_is_refused_to_a_trainer(
-    trainer: APIClient, agent: Agent, body: dict
+    trainer: APIClient, agent: Agent, body: dict[str, object]
 ) -> None:
     answer = trainer.patch("/api/agents/wren/", body)
     assert answer.status_code == 403

@@ -1,0 +1,101 @@
+"""Every role at every endpoint of the core; a new endpoint must be added here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.test import APIClient
+
+from synth.models import Agent
+
+ROLES = ("operator", "trainer", "other_trainer", "person", "app", "anonymous")
+BODIES: dict[str, dict[str, Any]] = {
+    "post /api/agents/": {"slug": "made", "name": "Made"},
+    "patch /api/agents/{slug}/": {"name": "Renamed"},
+    "post /api/agents/{slug}/diary/": {"content": "A day."},
+    "post /api/agents/{slug}/memories/": {"text": "A thing."},
+    "patch /api/me/": {"language": "it"},
+}
+# The agent `wren` is open to all and trained by `trainer`; `minato` is reserved and trained by `other_trainer`.
+OPEN: dict[str, tuple[int, ...]] = {
+    "get /api/me/": (200, 200, 200, 200, 200, 401),
+    "patch /api/me/": (200, 200, 200, 200, 200, 401),
+    "get /api/agents/": (200, 200, 200, 200, 200, 401),
+    "post /api/agents/": (201, 403, 403, 403, 403, 401),
+    "get /api/agents/{slug}/": (200, 200, 200, 200, 200, 401),
+    "patch /api/agents/{slug}/": (200, 200, 403, 403, 403, 401),
+    "get /api/agents/{slug}/prompt/": (200, 200, 403, 403, 403, 401),
+    "get /api/agents/{slug}/diary/": (200, 200, 403, 403, 403, 401),
+    "post /api/agents/{slug}/diary/": (201, 201, 403, 403, 403, 401),
+    "get /api/agents/{slug}/memories/": (200, 200, 403, 403, 403, 401),
+    "post /api/agents/{slug}/memories/": (201, 201, 403, 403, 403, 401),
+}
+RESERVED = {
+    "get /api/agents/{slug}/": (200, 404, 200, 404, 404, 401),
+    "patch /api/agents/{slug}/": (200, 404, 200, 404, 404, 401),
+    "get /api/agents/{slug}/prompt/": (200, 404, 200, 404, 404, 401),
+    "get /api/agents/{slug}/diary/": (200, 404, 200, 404, 404, 401),
+    "post /api/agents/{slug}/diary/": (201, 404, 201, 404, 404, 401),
+    "get /api/agents/{slug}/memories/": (200, 404, 200, 404, 404, 401),
+    "post /api/agents/{slug}/memories/": (201, 404, 201, 404, 404, 401),
+}
+CASES = [
+    pytest.param(call, slug, dict(zip(ROLES, expected, strict=True)), id=f"{call} {slug}")
+    for slug, table in (("wren", OPEN), ("minato", RESERVED))
+    for call, expected in table.items()
+]
+
+
+def clients(callers: Any) -> dict[str, APIClient]:
+    made = {
+        role: callers.client(getattr(callers, role), "trainer" if "trainer" in role else role)
+        for role in ("operator", "trainer", "other_trainer", "person")
+    }
+    return {
+        **made,
+        "app": callers.client(callers.service, "app", HTTP_X_PERSON="pia"),
+        "anonymous": APIClient(),
+    }
+
+
+@pytest.mark.parametrize(("call", "slug", "expected"), CASES)
+def test_each_role_gets_what_the_table_says(
+    callers, agent: Agent, other_agent: Agent, call: str, slug: str, expected: dict[str, int]
+) -> None:
+    method, path = call.split(" ")
+    url = path.replace("{slug}", slug)
+    got = {
+        role: getattr(client, method)(url, BODIES.get(call)).status_code
+        for role, client in clients(callers).items()
+    }
+    assert got == expected
+
+
+def test_the_table_names_every_endpoint_of_the_core() -> None:
+    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
+    core = {
+        f"{method} {path}"
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+        if not operation["operationId"].startswith("growth")
+    }
+    assert core - set(OPEN) == set()
+
+
+def test_lists_show_only_what_may_be_seen(callers, agent: Agent, other_agent: Agent) -> None:
+    seen = {
+        role: [row["slug"] for row in client.get("/api/agents/").json()["results"]]
+        for role, client in clients(callers).items()
+        if role != "anonymous"
+    }
+    assert seen == {
+        "operator": ["minato", "wren"], "trainer": ["wren"], "other_trainer": ["minato", "wren"],
+        "person": ["wren"], "app": ["wren"],
+    }  # fmt: skip
+    full = {
+        row["slug"]: "persona" in row
+        for row in clients(callers)["other_trainer"].get("/api/agents/").json()["results"]
+    }
+    assert full == {"minato": True, "wren": False}
