@@ -131,13 +131,15 @@ def main(argv: list[str] | None = None) -> int:
         time.sleep(POLL_S)
     os.ftruncate(lock, 0)
     os.pwrite(lock, str(os.getpid()).encode(), 0)
+    home.make()  # again: an earlier keeper may have removed the folder of sockets at its end
     try:
-        return Keeper(home, losable=args.losable).run()
-    finally:
-        if args.temporary:
+        status = Keeper(home, losable=args.losable).run()
+        if args.temporary and status == 0:
             shutil.rmtree(home.path, ignore_errors=True)
-            if home.sockets != home.run:
-                shutil.rmtree(home.sockets, ignore_errors=True)
+        return status
+    finally:
+        if home.sockets != home.run:
+            shutil.rmtree(home.sockets, ignore_errors=True)
 
 
 if __name__ == "__main__":

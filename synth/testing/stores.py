@@ -31,12 +31,16 @@ def start() -> None:
     atexit.register(user.leave)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count, in a last line, the tests that were skipped because this machine lacks something."""
-    skipped = terminalreporter.stats.get("skipped", [])
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Count, in the very last line, the tests that were skipped because this machine lacks something."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or hasattr(config, "workerinput"):
+        return
+    skipped = reporter.stats.get("skipped", [])
     if skipped:
         reasons = sorted({str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped})
-        terminalreporter.write_line(f"{len(skipped)} tests skipped here: {'; '.join(reasons)}")
+        reporter.write_line(f"skipped on this machine: {len(skipped)} ({'; '.join(reasons)})")
 
 
 try:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -104,9 +105,13 @@ def test_a_killed_test_run_leaves_no_process_and_no_folder(tmp_path):
     code = "import synth.testing.stores, os; print(os.environ['SYNTH_HOME'], flush=True); input()"
     env = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "REDIS_URL")}
     process = subprocess.Popen(
-        ["python", "-c", code], executable=os.sys.executable, env=env, cwd=CHECKOUT,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env=env,
+        cwd=CHECKOUT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     home = process.stdout.readline().strip()
     assert os.path.isdir(home)

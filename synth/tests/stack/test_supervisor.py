@@ -107,4 +107,4 @@ def test_a_killed_guard_is_replaced_and_told_everything(supervisor):
     assert supervisor.guard.stdin is not None
     assert process.child is not None
     supervisor.guard.stdin.close()  # as if the supervisor had been killed
-    assert wait(lambda: process.child.poll() is not None, 10)
+    assert wait(lambda: not process.is_running, 10)
