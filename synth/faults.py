@@ -7,7 +7,9 @@ the third. Without the variable a point costs one dictionary look-up.
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import signal
 import threading
 
@@ -58,4 +60,18 @@ def check(text: str) -> None:
     """UnknownFault unless `text` names a declared point; run at start, when every app is loaded."""
     name, _ = parse(text)
     if name not in KNOWN:
+        _import_services()
+    if name not in KNOWN:
         raise UnknownFault(f"{VARIABLE}={text!r}: known points are {', '.join(sorted(KNOWN)) or 'none'}")
+
+
+def _import_services() -> None:
+    """Import every app's services, which declare the points: some are only imported when they are first used."""
+    from django.apps import apps
+    from django.utils.module_loading import module_has_submodule
+
+    for config in apps.get_app_configs():
+        if config.module is not None and module_has_submodule(config.module, "services"):
+            services = importlib.import_module(f"{config.name}.services")
+            for module in pkgutil.iter_modules(getattr(services, "__path__", [])):
+                importlib.import_module(f"{services.__name__}.{module.name}")

@@ -16,7 +16,7 @@ import structlog
 
 HIDDEN = "[hidden]"
 _SECRET_KEY = re.compile(
-    r"(?:^|_|-)(?:api_?key|authorization|passw(?:or)?d|secret(?:_key)?|cookie|token|field_key|gift_code_key)$",
+    r"(?:^|_|-)(?:api[_-]?key|authorization|passw(?:or)?d|secret(?:_key)?|cookie|token|field_key|gift_code_key)$",
     re.I,
 )
 _SECRET_TEXT = (
