@@ -14,10 +14,12 @@ class SynthConfig(AppConfig):
     def ready(self) -> None:
         """One line for each thing that registers itself; keep it a list."""
         from synth import background, checks, metrics  # noqa: F401 - checks register when imported
+        from synth.prompts import core_layers
         from synth.rowqueue.queues import register_queue
 
         background.register_tick("synth.drain_outbox", "synth.tasks.drain_outbox")
         background.register_tick("synth.prune_outbox", "synth.tasks.prune_outbox", every_s=3600)
         register_queue("outbox", "synth.EventHandling", Q(status="waiting"))
         metrics.register()
+        core_layers.register_all()
         post_migrate.connect(background.ensure_ticks, sender=self)

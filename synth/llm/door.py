@@ -1,0 +1,68 @@
+"""The only way to a language model: one request, one reply or one LlmError, one row on record.
+
+Never inside a transaction: the door raises there, and gives the database connection back before it waits.
+"""
+
+from __future__ import annotations
+
+import time
+
+from django.db import connections
+from django.utils.timezone import now
+
+from synth import faults
+from synth.llm import hosts, record, spend
+from synth.llm.completion import Completion, redact
+from synth.llm.messages import Reply, Request
+from synth.llm.reasons import LlmError
+
+faults.declare("llm.send.before", "a call is about to be made: its owner asks again")
+
+
+def complete(request: Request) -> Reply:
+    """The model's reply. LlmError with a reason of `REASONS`; host trouble is not retried here, rows retry.
+
+    A reply cut by the token limit is given back with `finish_reason="length"`; whoever needs it whole must
+    refuse it.
+    """
+    leave_database()
+    if earlier := record.replay(request):
+        return earlier
+    host = hosts.host_for(request.agent, request.purpose)
+    at = now()
+    started = time.monotonic()
+    completion: Completion | None = None
+    try:
+        spend.check(request.agent, at)
+        leave_database()
+        faults.point("llm.send.before")
+        completion = hosts.send(host, request)
+        if completion.finish_reason == "content_filter":
+            raise LlmError("content_filter", completion.text[:200])
+    except LlmError as error:
+        message = redact(str(error), [host.api_key])
+        outcome = record.Outcome(error.reason, message, completion, _ms(started))
+        saved = record.save(request, host, outcome, at)
+        detail, wait = redact(error.detail, [host.api_key]), error.retry_after_s
+        raise LlmError(error.reason, detail, retry_after_s=wait, call_id=saved.call_id) from None
+    return record.save(request, host, record.Outcome("ok", "", completion, _ms(started)), at)
+
+
+def leave_database() -> None:
+    """Close this thread's database connections; LlmError `in_transaction` when one is in a transaction.
+
+    The transaction that Django's test case wraps around a test does not count, and stays open.
+    """
+    for connection in connections.all(initialized_only=True):
+        blocks = getattr(connection, "atomic_blocks", [])
+        is_test_only = bool(blocks) and all(getattr(block, "_from_testcase", False) for block in blocks)
+        if connection.in_atomic_block and not is_test_only:
+            raise LlmError("in_transaction")
+        if not connection.in_atomic_block:
+            if connection.connection is not None and not connection.get_autocommit():
+                raise LlmError("in_transaction", "Autocommit is off.")
+            connection.close()
+
+
+def _ms(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)
