@@ -27,8 +27,11 @@ def stored() -> set[str]:
     """Every stored text as `app.Model.column`; tables of installed packages count whole, as `app.Model.*`."""
     own = list(own_models())
     mine = {f"{model._meta.label}.{name}" for model in own for name in _columns(model)}
-    others = {f"{m._meta.label}.*" for m in apps.get_models(include_auto_created=True)
-              if m not in own and not m._meta.auto_created and any(_columns(m))}
+    others = {
+        f"{m._meta.label}.*"
+        for m in apps.get_models(include_auto_created=True)
+        if m not in own and not m._meta.auto_created and any(_columns(m))
+    }
     return mine | others
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
+from synth.api.urls import nothing_here
 from synth.docs_pages import DOCS
 from synth.options import OPTIONS
 
@@ -48,10 +49,18 @@ def test_variables_are_options(page: Path):
 
 @each
 def test_addresses_answer(page: Path):
-    missing = []
-    for address in ADDRESS.findall(page.read_text("utf-8")):
-        try:
-            resolve(address.replace("{slug}", "wren").replace("{id}", "1"))
-        except Resolver404:
-            missing.append(address)
-    assert missing == []
+    addresses = ADDRESS.findall(page.read_text("utf-8"))
+    assert [address for address in addresses if not _answers(address)] == []
+
+
+def test_the_readme_names_addresses_and_a_wrong_one_would_be_seen():
+    assert len(ADDRESS.findall((ROOT / "README.md").read_text("utf-8"))) >= 4
+    assert not _answers("/api/agentz/")
+
+
+def _answers(address: str) -> bool:
+    """True when a view of its own stands behind the address."""
+    try:
+        return resolve(address.replace("{slug}", "wren").replace("{id}", "1")).func is not nothing_here
+    except Resolver404:
+        return False
