@@ -1,6 +1,7 @@
-"""Made-up memories with the word statistics of real ones: a Zipf vocabulary per language, the same on every run.
+"""Made-up memories with the word statistics of real ones: a Zipf vocabulary per language, always the same.
 
-The most frequent words of a spaced language are its real function words; the others are invented from its letters.
+The most frequent words of a spaced language are its real function words; the others are invented from its
+letters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Three naive ways to find memories, on a copy of the same rows: full text `simple`, ILIKE, trigram similarity."""
+"""Three naive ways to find memories on a copy of the same rows: full text `simple`, ILIKE, trigrams."""
 
 from __future__ import annotations
 

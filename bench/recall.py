@@ -1,7 +1,7 @@
 """Recall among 100,000 memories of one agent: latency by kind of question, against three naive peers.
 
-`python -m bench.recall [N]`. Peers answer the same questions in the same run on the same rows: PostgreSQL's own
-`simple` full text with an index, ILIKE of each word, trigram similarity.
+`python -m bench.recall [N]`. Peers answer the same questions in the same run on the same rows: PostgreSQL's
+own `simple` full text with an index, ILIKE of each word, trigram similarity.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from bench import corpus, stores
 from bench.timing import Line, measure, table
@@ -49,22 +50,19 @@ def questions(seed: int = 5) -> dict[str, list[str | list[str]]]:
         code = rng.choice(["en", "de", "ru"])
         return words.keywords([spoken[code].sentence(rng, 30) for _ in range(30)], 40)
 
-    for code, label in (
-        ("en", "English"),
-        ("ja", "Japanese"),
-        ("zh", "Chinese"),
-        ("th", "Thai"),
-        ("ru", "Russian"),
-    ):
-        add(
-            f"{label} question",
-            lambda code=code: (
-                spoken[code].sentence(rng, 6) + rare(code) + " ?"  # type: ignore[misc]
-                if code in corpus.UNSPACED
-                else f"{spoken[code].sentence(rng, 6)} {rare(code)}?"
-            ),
-        )
-        add(f"{label} rare word", lambda code=code: rare(code))  # type: ignore[misc]
+    def question(code: str) -> str:
+        text, word = spoken[code].sentence(rng, 6), rare(code)
+        return f"{text}{word}?" if code in corpus.UNSPACED else f"{text} {word}?"
+
+    for code, label in {
+        "en": "English",
+        "ja": "Japanese",
+        "zh": "Chinese",
+        "th": "Thai",
+        "ru": "Russian",
+    }.items():
+        add(f"{label} question", partial(question, code))
+        add(f"{label} rare word", partial(rare, code))
     add("two mistyped words", lambda: f"{mistyped()} {mistyped()}")
     add("very common words", lambda: " ".join(rng.sample(spoken["en"].words[:12], 3)))
     add(
@@ -87,7 +85,8 @@ def main(n: int = 100_000) -> None:
     start = time.perf_counter()
     load(agent, corpus.memories(n))
     print(
-        f"{n:,} memories of one agent in 10 languages, loaded and indexed in {time.perf_counter() - start:.0f} s"
+        f"{n:,} memories of one agent in 10 languages, "
+        f"loaded and indexed in {time.perf_counter() - start:.0f} s"
     )
 
     def ask(question: str | list[str]) -> object:

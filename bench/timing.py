@@ -44,6 +44,7 @@ def table(lines: Iterable[Line], ours: Line | None = None) -> str:
     for line in lines:
         ratio = f"{line.median / ours.median:8.1f}" if ours is not None and ours.median else " " * 8
         shown.append(
-            f"{line.what:44} {len(line.ms):5} {line.median:7.2f} ms {line.p95:7.2f} ms {ratio} {line.note}".rstrip()
+            f"{line.what:44} {len(line.ms):5} {line.median:7.2f} ms {line.p95:7.2f} ms "
+            f"{ratio} {line.note}".rstrip()
         )
     return "\n".join(shown)

@@ -36,7 +36,7 @@ class Ranking:
                 self.worths.setdefault(term, []).append((n, slot.weight * share))
 
     def relevance(self, held: Iterable[str]) -> float:
-        """The weighted part of the question that `held` answers, 0..1; a word counts once, by its best term."""
+        """The weighted part of the question that `held` answers, 0..1; each word counts once."""
         got: dict[int, float] = {}
         for term in held:
             for n, worth in self.worths.get(term, ()):

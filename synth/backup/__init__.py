@@ -1,0 +1,1 @@
+"""One file that holds a whole install: consistent rows, their checksums, the keys; and the way back."""
