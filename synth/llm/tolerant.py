@@ -98,7 +98,9 @@ class _Reader:
                 value = self.try_object(match.start())
                 if value is not None and not self.ended_a_thought():
                     return self.accept(value, match.start())
-        return Parsed(None, self.problem or _name_nothing(self.text, self.expected), self.notes)
+        # With a block skipped, the raw text would suggest the wrong name.
+        nothing = "no_object" if self.notes else _name_nothing(self.text, self.expected)
+        return Parsed(None, self.problem or nothing, self.notes)
 
     def skip_thinking(self, tag: str) -> bool:
         """Move past a thinking block; False when it never closes. A lone closing tag ends an unopened one."""

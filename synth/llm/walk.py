@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     rf"""(?P<space>\s++)
     |(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")
     |(?P<open>[{{\[])|(?P<close>[}}\]])|(?P<comma>,)|(?P<colon>:)
-    |(?P<word>[^\W\d]\w*+)
+    |(?P<word>-?[^\W\d]\w*+)
     |(?P<number>-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)
     |(?P<curly>[{DOUBLE}{SINGLE}])
     |(?P<comment>//[^\n]*+|\#[^\n]*+|/\*)
@@ -36,7 +36,7 @@ _AFTER_VALUE = re.compile(rf'\s*(?:[}}\]]|,\s*(?:["{DOUBLE}{SINGLE}{{\[}}\]]|-?[
 _INNER = re.compile(r'\\.|"', re.DOTALL)
 _WORDS = {"true": "", "false": "", "null": ""}
 _WORDS |= {"True": "python_repr", "False": "python_repr", "None": "python_repr"}
-_WORDS |= {"NaN": "not_a_number", "Infinity": "not_a_number"}
+_WORDS |= {"NaN": "not_a_number", "Infinity": "not_a_number", "-Infinity": "not_a_number"}
 
 
 @dataclass

@@ -4,11 +4,12 @@
         ...  # LLM_BASE_URL = host.base_url
         assert host.requests[0].json["messages"]
 
-A reply is a string (the content), a function of the request's JSON that gives a reply, or a dict with any of `content`,
-`finish_reason`, `message` (extra fields), `usage`, `model`, `status`, `headers`, `body` (the whole JSON answer), `raw` (the
-answer's text or bytes), `delay_s`, `drip_s` (between bytes), `drop` (`before`: no answer; `mid`: reset halfway), `cut`
-(the body ends early), `hang` (no answer until the host closes). Replies are used in order; after the last one the host
-answers 500, unless `repeat_last`. As a program: `python -m synth.testing.scripted_host --port N --replies FILE.jsonl`.
+A reply is a string (the content), a function of the request's JSON that gives a reply, or a dict with any of
+`content`, `finish_reason`, `message` (extra fields), `usage`, `model`, `status`, `headers`, `body` (the whole
+JSON answer), `raw` (the answer's text or bytes), `delay_s`, `drip_s` (between bytes), `drop` (`before`: no
+answer; `mid`: reset halfway), `cut` (the body ends early), `hang` (no answer until the host closes). Replies
+are used in order; after the last one the host answers 500, unless `repeat_last`. As a program:
+`python -m synth.testing.scripted_host --port N --replies FILE.jsonl`.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ class ScriptedHost:
     """The server; a context manager. `base_url` ends in `/v1`."""
 
     def __init__(
-        self, replies: Iterable[Reply] | Callable[[dict[str, Any]], Any], *, repeat_last: bool = False, port: int = 0
+        self,
+        replies: Iterable[Reply] | Callable[[dict[str, Any]], Any],
+        *,
+        repeat_last: bool = False,
+        port: int = 0,
     ) -> None:
         self._replies: list[Any] = [replies] if callable(replies) else list(replies)
         self._repeat_last = repeat_last or callable(replies)
@@ -130,7 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         """The list of models, for frontends and health checks."""
         models = {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]}
         found = self.path.rstrip("/").endswith("/models")
-        self._send(200 if found else 404, json.dumps(models if found else {"error": "no such path"}).encode(), {})
+        body = json.dumps(models if found else {"error": "no such path"})
+        self._send(200 if found else 404, body.encode(), {})
 
     def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
         """The next reply of the script."""
