@@ -91,6 +91,9 @@ class LeaderScheduler(DatabaseScheduler):  # type: ignore[misc]
         self._signed_at = 0.0
         super().__init__(*args, **kwargs)
 
+    def install_default_entries(self, data: Any) -> None:
+        """Nothing of Celery's own: it would be a crontab, and there are no results to clean up."""
+
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Send what is due if this is the leader; seconds until the next call, at most 5."""
         was_leader = self.leadership.is_leader
@@ -115,6 +118,15 @@ class LeaderScheduler(DatabaseScheduler):  # type: ignore[misc]
         super().close()
         self.leadership.give_up()
         liveness.leave("beat")
+
+    def reserve(self, entry: Any) -> Any:
+        """The entry's next turn, also for the schedule: it may have been read anew since this entry was taken
+        from it, and would then still hold, save and obey the last run before this one.
+        """
+        following = super().reserve(entry)
+        if following.name in self._schedule:
+            self._schedule[following.name] = following
+        return following
 
     def _take_over(self) -> None:
         """Read the schedule anew: the former leader's last runs are in it."""

@@ -66,7 +66,7 @@ def check(text: str) -> None:
 
 
 def _import_services() -> None:
-    """Import every app's services, which declare the points: some are only imported when they are first used."""
+    """Import every app's services, which declare the points: some are imported only at their first use."""
     from django.apps import apps
     from django.utils.module_loading import module_has_submodule
 
