@@ -13,7 +13,7 @@ DEV_STAMP := .venv/stamp-dev
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Values that let tools import the settings; they reach no server.
-FAKE_ENV := SYNTH_HOME=var DATABASE_URL=postgres://synth@127.0.0.1:1/synth REDIS_URL=redis://127.0.0.1:1/0 \
+FAKE_ENV := SYNTH_HOME=var BEHIND_TLS=1 DATABASE_URL=postgres://synth@127.0.0.1:1/synth REDIS_URL=redis://127.0.0.1:1/0 \
 	SECRET_KEY=only-for-the-checks-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEF \
 	GIFT_CODE_KEY=b25seS1mb3ItdGhlLWNoZWNrcy1vbmx5LWZvci1jaGs= \
 	FIELD_KEY=b25seS1mb3ItdGhlLWNoZWNrcy1vbmx5LWZvci1jaGs=
@@ -44,7 +44,7 @@ check: $(DEV_STAMP) ## Style, types, import rules, migrations, deployment checks
 	step $(BIN)/ruff format --check .; \
 	step $(BIN)/mypy .; \
 	step $(BIN)/lint-imports; \
-	step $(BIN)/python manage.py makemigrations --check --dry-run; \
+	step env PYTHONWARNINGS=ignore::RuntimeWarning $(BIN)/python manage.py makemigrations --check --dry-run; \
 	step $(BIN)/python manage.py check --deploy --fail-level WARNING; \
 	step $(BIN)/python manage.py spectacular --validate --fail-on-warn --file .venv/openapi.yaml; \
 	step diff -u docs/openapi.yaml .venv/openapi.yaml; \

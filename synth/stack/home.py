@@ -19,6 +19,8 @@ from urllib.parse import quote
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SECRETS = ("SECRET_KEY", "GIFT_CODE_KEY", "FIELD_KEY")
+# 32 bytes in URL-safe base64 have the shape of a Fernet key; Django asks for 50 characters of SECRET_KEY.
+N_BYTES = {"SECRET_KEY": 48}
 MAX_SOCKET_PATH = 100  # sun_path holds 108 bytes on Linux and 104 on macOS, with a closing NUL.
 PLAIN_PATH = re.compile(r"[A-Za-z0-9/_.+-]+")
 LONGEST_SOCKET_NAME = "pg/.s.PGSQL.5432"
@@ -160,8 +162,8 @@ def write_once(path: Path, text: str) -> bool:
 def _from_file(path: Path) -> str:
     """Read a generated secret; two processes on a fresh home agree because only one link succeeds."""
     if not path.exists():
-        # 32 random bytes in URL-safe base64: also the shape of a Fernet key.
-        write_once(path, base64.urlsafe_b64encode(secrets.token_bytes(32)).decode() + "\n")
+        n_bytes = N_BYTES.get(path.name, 32)
+        write_once(path, base64.urlsafe_b64encode(secrets.token_bytes(n_bytes)).decode() + "\n")
     value = path.read_text(encoding="utf-8").strip()
     if len(value) < 32:
         raise StackError(f"{path} is damaged; restore it from a backup (a new key cannot read old values)")
