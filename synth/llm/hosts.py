@@ -69,6 +69,8 @@ def send(host: Host, request: Request) -> Completion:
     """One round trip within the deadline. LlmError for everything that is no completion."""
     if host.backend == "scripted":
         return scripted.send(host.url, request.purpose)
+    import openai  # noqa: F401 - a second and 40 MB, at the first call and before its deadline runs
+
     deadline = time.monotonic() + (request.timeout_s or settings.LLM_TIMEOUT_S)
     return _send_openai(host, request, _addresses(host, request, deadline), deadline)
 
@@ -83,10 +85,12 @@ def _addresses(host: Host, request: Request, deadline: float) -> list[str]:
 
 
 def _send_openai(host: Host, request: Request, found: list[str], deadline: float) -> Completion:
-    import openai  # loaded at the first call: it costs a second and 40 MB
+    import openai
 
     from synth.llm.transport import pinned_client
 
+    # Without these the SDK would send ids from the environment to whatever host is configured.
+    no_ids: dict[str, Any] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     with pinned_client(found, deadline) as http:
         client = openai.OpenAI(
             api_key=host.api_key or "none",
@@ -94,8 +98,7 @@ def _send_openai(host: Host, request: Request, found: list[str], deadline: float
             max_retries=0,
             timeout=None,  # the transport keeps the deadline
             http_client=http,
-            # Without these the SDK would send ids from the environment to whatever host is configured.
-            default_headers={"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()},
+            default_headers=no_ids,
         )
         try:
             raw = client.chat.completions.with_raw_response.create(**_body(host, request))

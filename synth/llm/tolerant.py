@@ -198,8 +198,12 @@ def _loads(source: str, notes: list[str]) -> Any:
 
     try:
         value = json.loads(
-            source, strict=False, object_pairs_hook=pairs, parse_int=whole, parse_float=real,
-            parse_constant=constant
+            source,
+            strict=False,
+            object_pairs_hook=pairs,
+            parse_int=whole,
+            parse_float=real,
+            parse_constant=constant,
         )
     except (ValueError, RecursionError):
         return None

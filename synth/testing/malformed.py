@@ -23,7 +23,8 @@ DIARY = (
 )
 GOOD = (
     "I carried the broken radio with Jay to the lighthouse, and I learned to like repairing it slowly "
-    "with copper wire. When Ana sent blue poppies I noticed that I want to plant things beside the greenhouse door."
+    "with copper wire. When Ana sent blue poppies I noticed that I want to plant things beside the "
+    "greenhouse door."
 )
 
 
@@ -85,7 +86,7 @@ READ_AT_ONCE = (
     _ok("think block without its opening tag", f'Maybe {{"self_growth": "draft"}}?\n</think>\n{J}'),
     _ok("thinking tag in upper case", f"<THINKING>hm</THINKING>{J}"),
     _ok("two think blocks", f"<think>a</think><think>b</think>{J}"),
-    _ok("bash block first", f"```bash\necho '{{\"self_growth\": \"no\"}}'\n```\n{J}"),
+    _ok("bash block first", f'```bash\necho \'{{"self_growth": "no"}}\'\n```\n{J}'),
     _ok("empty object first", f"{{}} {J}"),
     _ok("other object first", f'{{"mood": "calm"}}\n{J}'),
     _ok("trailing comma in the object", J[:-1] + ",}"),

@@ -90,7 +90,7 @@ class ScriptedHost:
         with self._lock:
             self._replies.extend(replies)
 
-    def installed(self, **settings: Any) -> AbstractContextManager[None]:
+    def installed(self, **settings: Any) -> AbstractContextManager[Any]:
         """Django settings that make this the language model of the process."""
         from django.test import override_settings
 
