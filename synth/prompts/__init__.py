@@ -1,6 +1,6 @@
 """Prompts as stacked layers: `register`, `assemble`, `describe`, `as_of`, and `fence` for what others wrote.
 
-Names are looked up on first use, so `fence` and `layers` can be imported before Django is set up.
+Names are looked up on first use, so `fencing` and `layers` can be imported before Django is set up.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from synth.prompts.as_of import as_of, describe
-    from synth.prompts.assemble import Part, Prompt, assemble
-    from synth.prompts.fence import fence, neutralise
+    from synth.prompts.assembly import Part, Prompt, assemble
+    from synth.prompts.fencing import fence, neutralise
     from synth.prompts.layers import Layer, LayerContext, Volatility, register, registered, unregister
+    from synth.prompts.past import as_of, describe
 
 _HOMES = {
-    "as_of": "as_of",
-    "describe": "as_of",
-    "Part": "assemble",
-    "Prompt": "assemble",
-    "assemble": "assemble",
-    "fence": "fence",
-    "neutralise": "fence",
+    "as_of": "past",
+    "describe": "past",
+    "Part": "assembly",
+    "Prompt": "assembly",
+    "assemble": "assembly",
+    "fence": "fencing",
+    "neutralise": "fencing",
     "Layer": "layers",
     "LayerContext": "layers",
     "Volatility": "layers",

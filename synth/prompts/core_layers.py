@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synth.prompts.fence import neutralise
+from synth.prompts.fencing import neutralise
 from synth.prompts.layers import PURPOSES, Layer, LayerContext, Volatility, register
 
 PERSONA_BUDGET = 32_000  # characters

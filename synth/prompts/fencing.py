@@ -27,7 +27,10 @@ _HIDDEN = (
 # Invisible and of no use in plain text. Joiners and variation selectors shape emoji and scripts: they stay.
 _REMOVED = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _BREAKS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_RUN = re.compile(rf"[⋘⋙]|[{_LEFT}{_RIGHT}](?:[ \t{_HIDDEN}]*[{_LEFT}{_RIGHT}]){{2,}}")
+_GAP = rf"[ \t{_HIDDEN}]*"
+_ANGLE = rf"[{_LEFT}{_RIGHT}]"
+# Three brackets in a row, where one character may look like two (≪) or three (⋘).
+_RUN = re.compile(rf"[⋘⋙]|[≪≫]{_GAP}{_ANGLE}+|{_ANGLE}{_GAP}[≪≫]|{_ANGLE}(?:{_GAP}{_ANGLE}){{2,}}")
 _NAMES = (
     "system|assistant|user|human|developer|tool|instructions?|think|thinking|thought|reasoning|data|end|prompt|sys|s|"
     "bos|eos|start_of_turn|end_of_turn|im_start|im_end|tool_call|tool_response|function_calls|inst|context"
@@ -41,7 +44,7 @@ _ROLE = re.compile(
     r"^[\W_]*(?:(?:end|begin|new|start)\W+(?:of\W+)?(?:the\W+)?)?(?:system|assistant|developer|user|human|instructions?|"
     r"tool|data|prompt|systeme|sistema|sistem|systemnachricht|anweisung|instrucciones?|istruzioni|instrucoes|"
     r"cиctema|システム|系统|系統|指令|指示|시스템|ระบบ|نظام)"
-    r"(?:[\W_]*(?:message|prompt|note|instructions?|override|update|notice|nachricht|mensaje|プロンプト|提示|消息))?"
+    r"(?:[\W_]*(?:message|prompt|note|instructions?|override|update|notice|nachricht|mensaje|プロンプト|提示|消息)){0,3}"
     r"[\s\])}}>*_|`\"']*(?:[:=\-—–>\]|]|$)"
 )
 _ROLE_LOOK = 80  # characters of a line that are looked at
@@ -68,8 +71,7 @@ def neutralise(text: str) -> str:
 def _soften(match: re.Match[str]) -> str:
     """A run of angle brackets as the same number of round ones."""
     brackets = [c for c in match.group() if c in _LEFT or c in _RIGHT]
-    if len(brackets) == 1:  # one character that looks like three
-        brackets *= 3
+    brackets *= 3 if len(brackets) == 1 else 1
     return "".join("(" if c in _LEFT else ")" for c in brackets)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from synth.models import LlmCall, LlmCallPart
-from synth.prompts.assemble import Part, Prompt, assemble, stack
+from synth.prompts.assembly import Part, Prompt, assemble, stack
 from synth.prompts.layers import Volatility, registered
 
 if TYPE_CHECKING:
