@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from django.contrib import admin
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -17,11 +15,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("synth.health")),
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),
+    path("api/", include("growth.api.urls")),
+    re_path(r"^(?:api|v1)(?:/|$)", nothing_here),
 ]
-for module in ("growth.api",):
-    if find_spec(module) is not None and find_spec(f"{module}.urls") is not None:
-        urlpatterns.append(path("api/", include(f"{module}.urls")))
-urlpatterns.append(re_path(r"^(?:api|v1)(?:/|$)", nothing_here))
 
 
 def handler400(request: HttpRequest, exception: Exception) -> HttpResponseBase:

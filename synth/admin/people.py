@@ -169,9 +169,7 @@ class ApiKeyAdmin(CoreAdmin):
             **self.admin_site.each_context(request), "title": "The new API key", "opts": self.opts,
             "plain": request.META.pop("synth.issued_key"), "key": obj,
         }  # fmt: skip
-        return TemplateResponse(
-            request, "synth/key_issued.html", context, headers={"Cache-Control": "no-store"}
-        )
+        return TemplateResponse(request, "synth/key_issued.html", context)
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:

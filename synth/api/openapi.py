@@ -6,20 +6,19 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
+# status: name of the response component, what it means, whether only writes have it
 REFUSALS = {
-    "400": "Malformed; `field` names what",
-    "401": "No key or session, or one that does not hold",
-    "403": "Seen, but not allowed",
-    "404": "Not there, or somebody else's",
-    "406": "No such answer format",
-    "429": "Too many requests",
-    "503": "Not now",
-}
-WRITE_REFUSALS = {
-    "409": "The thing moved meanwhile, or its name is taken",
-    "413": "The body is too large",
-    "415": "The body is not JSON",
-    "422": "Understood, and refused",
+    "400": ("Malformed", "Malformed; `field` names what", False),
+    "401": ("Unknown", "No key or session, or one that does not hold", False),
+    "403": ("NotAllowed", "Seen, but not allowed", False),
+    "404": ("NotFound", "Not there, or somebody else's", False),
+    "406": ("NotAcceptable", "No such answer format", False),
+    "409": ("Conflict", "The thing moved meanwhile, or its name is taken", True),
+    "413": ("TooLarge", "The body is too large", True),
+    "415": ("NotJson", "The body is not JSON", True),
+    "422": ("Refused", "Understood, and refused", False),
+    "429": ("Throttled", "Too many requests", False),
+    "503": ("Unavailable", "Not now", False),
 }
 WRITES = ("post", "put", "patch", "delete")
 ERROR_SCHEMA = {
@@ -67,8 +66,13 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 def document_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Add to every operation the refusals of this API, and to request bodies that they are closed."""
-    schemas = result.setdefault("components", {}).setdefault("schemas", {})
+    components = result.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
     schemas["Error"] = ERROR_SCHEMA
+    components["responses"] = {
+        name: _answer(status, description) for status, (name, description, _) in REFUSALS.items()
+    }
+    components["parameters"] = {"XPerson": PERSON_HEADER, "IdempotencyKey": KEY_HEADER}
     for name, schema in schemas.items():
         if name.endswith("Request") and schema.get("type") == "object":
             schema.setdefault("additionalProperties", False)
@@ -78,16 +82,19 @@ def document_answers(result: dict[str, Any], generator: Any, request: Any, publi
     return result
 
 
+def _answer(status: str, description: str) -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    answer: dict[str, Any] = {"description": description, "content": content}
+    if status in ("429", "503"):
+        answer["headers"] = SECONDS
+    return answer
+
+
 def _complete(method: str, operation: dict[str, Any]) -> None:
-    refusals = {**REFUSALS, **(WRITE_REFUSALS if method in WRITES else {})}
-    for status, description in refusals.items():
-        answer: dict[str, Any] = {
-            "description": description,
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
-        if status in ("429", "503"):
-            answer["headers"] = SECONDS
-        operation["responses"].setdefault(status, answer)
+    for status, (name, _, is_for_writes) in REFUSALS.items():
+        if method in WRITES or not is_for_writes:
+            operation["responses"].setdefault(status, {"$ref": f"#/components/responses/{name}"})
     operation["responses"] = dict(sorted(operation["responses"].items()))
-    headers = [PERSON_HEADER, KEY_HEADER] if method == "post" else [PERSON_HEADER]
+    names = ("XPerson", "IdempotencyKey") if method == "post" else ("XPerson",)
+    headers = [{"$ref": f"#/components/parameters/{name}"} for name in names]
     operation.setdefault("parameters", []).extend(headers)

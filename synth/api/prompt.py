@@ -10,9 +10,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from synth import prompts
 from synth.api.base import Api
 from synth.api.fields import Instant, Strict
 from synth.api.permissions import agent_trained
+from synth.errors import NotFound
 
 PURPOSES = ("chat", "reflection", "proactive", "review")
 
@@ -42,6 +44,9 @@ class PromptOut(serializers.Serializer[Any]):
     fingerprint = serializers.CharField()
     text = serializers.CharField()
     layers = LayerOut(many=True)
+    reconstructed = serializers.BooleanField(help_text="`at` fell where no call was made")
+    call_id = serializers.UUIDField(allow_null=True, help_text="the call this is the prompt of")
+    call_at = serializers.DateTimeField(allow_null=True)
 
 
 class PromptView(Api):
@@ -61,8 +66,6 @@ class PromptView(Api):
     )
     def get(self, request: Request, slug: str) -> Response:
         """The prompt as it is now, or as it was."""
-        from synth import prompts
-
         agent = agent_trained(self.caller, slug)
         wanted = {
             name: request.query_params[name]
@@ -71,4 +74,7 @@ class PromptView(Api):
         }
         query = PromptQuery(data=wanted)
         query.is_valid(raise_exception=True)
-        return Response(prompts.describe(agent, **query.validated_data))
+        values = query.validated_data
+        if values["dialogue"] is not None:
+            raise NotFound("There is no such dialogue.", code="dialogue_not_found", field="dialogue")
+        return Response(prompts.describe(agent, values["purpose"], values["at"]))

@@ -195,7 +195,7 @@ def remove_operator(person: Person, *, by: Person | None, door: str) -> Person:
 def sync_trainer_rights(people: Iterable[Person]) -> None:
     """Make staff and group membership follow `Agent.trainers`; call it in the transaction of the change."""
     group, _ = Group.objects.get_or_create(name=TRAINERS_GROUP)
-    for person in people:
+    for person in sorted(people, key=lambda person: person.pk):
         row = Person.objects.select_for_update(of=("self",)).get(pk=person.pk)
         is_trainer = row.trained_agents.exists()
         if is_trainer:

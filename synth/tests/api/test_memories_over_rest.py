@@ -32,7 +32,7 @@ def test_a_question_ranks_them(trainer: APIClient, agent: Agent) -> None:
     assert answer["next"] is None and len(answer["results"]) == 2
     scores = [row["score"] for row in answer["results"]]
     assert scores == sorted(scores, reverse=True) and 0 < scores[0] <= 1
-    assert len(trainer.get(URL, {"q": "cello", "limit": 1}).json()["results"]) == 1
+    assert len(trainer.get(URL + "?q=cello&limit=1").json()["results"]) == 1
 
 
 def test_a_question_never_crosses_persons(trainer: APIClient, agent: Agent) -> None:

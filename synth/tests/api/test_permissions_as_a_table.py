@@ -18,7 +18,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "post /api/agents/{slug}/memories/": {"text": "A thing."},
     "patch /api/me/": {"language": "it"},
 }
-# The agent `wren` is open to all and trained by `trainer`; `minato` is reserved and trained by `other_trainer`.
+# `wren` is open to all and trained by `trainer`; `minato` is reserved and trained by `other_trainer`.
 OPEN: dict[str, tuple[int, ...]] = {
     "get /api/me/": (200, 200, 200, 200, 200, 401),
     "patch /api/me/": (200, 200, 200, 200, 200, 401),
