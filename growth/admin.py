@@ -129,7 +129,10 @@ def _held(field: str) -> Callable[[GrowthSettings], SafeString]:
         held = effective.effective_of(row)
         problem = held.problems.get(field, "")
         return format_html(
-            "{} — set by {} in the environment{}", getattr(held, field), name, f" ({problem})" if problem else ""
+            "{} — set by {} in the environment{}",
+            getattr(held, field),
+            name,
+            f" ({problem})" if problem else "",
         )
 
     show.__name__ = f"{field}_from_environment"
@@ -164,7 +167,8 @@ class GrowthSettingsAdmin(StewardAdmin):
     def reflection(self, row: GrowthSettings) -> str:
         """The beginning of the current self."""
         state = selectors.current(row.agent_id)
-        return f"{state.content[:80]}…" if state and len(state.content) > 80 else (state.content if state else "–")
+        text = state.content if state else ""
+        return (text if len(text) <= 80 else f"{text[:80]}…") or "–"
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         held = effective.effective_of(obj).overridden_by_env if obj else []
@@ -180,7 +184,10 @@ class GrowthSettingsAdmin(StewardAdmin):
         settings.change(obj.agent, changed, by=_person(request), door=DOOR)
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
         row = self.get_queryset(request).filter(pk=object_id).first() if (object_id or "").isdigit() else None
@@ -201,7 +208,11 @@ class GrowthSettingsAdmin(StewardAdmin):
         row: GrowthSettings = self.found(request, pk)
         try:
             run = runs.request(
-                row.agent, by=_person(request), dry_run=request.POST.get("dry_run") == "on", force=True, door=DOOR
+                row.agent,
+                by=_person(request),
+                door=DOOR,
+                force=True,
+                dry_run=request.POST.get("dry_run") == "on",
             )
         except Conflict as error:
             self.message_user(request, "A reflection of this agent is already under way.", messages.WARNING)
@@ -222,7 +233,10 @@ class GrowthSettingsAdmin(StewardAdmin):
                 states.manual_clear(row.agent, by=person, door=DOOR)
             else:
                 states.manual_edit(
-                    row.agent, content=request.POST.get("content", ""), by=person, door=DOOR,
+                    row.agent,
+                    content=request.POST.get("content", ""),
+                    by=person,
+                    door=DOOR,
                     likes=request.POST.get("likes", "").splitlines(),
                     dislikes=request.POST.get("dislikes", "").splitlines(),
                 )
@@ -241,7 +255,10 @@ class GrowthRunAdmin(StewardAdmin):
     change_form_template = "growth/run_page.html"
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
         row = self.get_queryset(request).filter(pk=object_id).first() if (object_id or "").isdigit() else None
@@ -268,11 +285,14 @@ class GrowthStateAdmin(StewardAdmin):
         return row.content[:80]
 
     def get_urls(self) -> list[URLPattern]:
-        restore = path("<int:pk>/restore/", self.admin_site.admin_view(self.restore_view), name="growth_restore")
-        return [restore, *super().get_urls()]
+        restore = self.admin_site.admin_view(self.restore_view)
+        return [path("<int:pk>/restore/", restore, name="growth_restore"), *super().get_urls()]
 
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "",
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
         rows = self.get_queryset(request)
@@ -303,4 +323,3 @@ def _to_run(pk: int) -> HttpResponseRedirect:
 
 def _back(pk: int) -> HttpResponseRedirect:
     return HttpResponseRedirect(reverse("admin:growth_growthsettings_change", args=[pk]))
-

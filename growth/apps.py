@@ -15,8 +15,9 @@ class GrowthConfig(AppConfig):
 
     def ready(self) -> None:
         """Options, layers, handlers, ticks and checks; nothing here touches the database."""
-        from growth import checks, handlers, options, ticks  # noqa: F401 - importing registers them
+        from growth import checks, handlers, options, prompts, ticks  # noqa: F401 - importing registers them
 
+        prompts.register()
         ticks.register()
         post_migrate.connect(_replan, sender=self, dispatch_uid="growth.replan")
 

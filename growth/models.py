@@ -18,9 +18,9 @@ class Mode(models.TextChoices):
 
 
 class GrowthSettings(models.Model):
-    """An agent's growth settings. An environment variable of the upper-cased `GROWTH_…` name wins over a field.
+    """An agent's growth settings. The environment wins over a field (`growth.options` names the variables).
 
-    `next_cycle_at` is derived (indexed, recomputed when something it depends on changes); null while mode is off.
+    `next_cycle_at` is derived (indexed, recomputed when what it depends on changes); null while mode is off.
     """
 
     agent = models.OneToOneField("synth.Agent", on_delete=models.CASCADE, related_name="growth_settings")
@@ -53,8 +53,8 @@ class StateSource(models.TextChoices):
 
 
 class GrowthState(models.Model):
-    """One self-growth text with the lists that were live with it. Exactly one is current per agent; the newest ten
-    are kept. Rows are never edited: a revert is a new row.
+    """One self-growth text with the lists that were live with it. Exactly one is current per agent; the
+    newest ten are kept. Rows are never edited: a revert is a new row.
 
     `evidence` is `[{sentence, quote, diary_ids}]`; `content_hash` covers text and lists.
     """
@@ -74,7 +74,9 @@ class GrowthState(models.Model):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.UniqueConstraint(fields=["agent"], condition=Q(is_current=True), name="growth_state_one_current")
+            models.UniqueConstraint(
+                fields=["agent"], condition=Q(is_current=True), name="growth_state_one_current"
+            )
         ]
         indexes = [models.Index(fields=["agent", "created_at", "id"], name="growth_state_by_agent")]
 
@@ -110,10 +112,10 @@ OPEN_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING)
 class GrowthRun(Leased):
     """One cycle of an agent.
 
-    Moves: `queued → running → applied | proposed | dry_run | skipped | failed | undelivered`; a claim makes it
-    running (again, after a crash), host trouble puts `running → queued` with a later `due_at`; `missed` is born so.
-    At most one open run per agent, one scheduled run per agent and ISO week of the intended local date (`week`, for
-    example `2026-W48`). `guards` lists every verdict in order; `result` is what the cycle wrote:
+    Moves: `queued → running → applied | proposed | dry_run | skipped | failed | undelivered`; a claim makes
+    it running (again, after a crash), host trouble puts `running → queued` with a later `due_at`; `missed` is
+    born so. At most one open run per agent, one scheduled run per agent and ISO week of the intended local date
+    (`week`, for example `2026-W48`). `guards` lists every verdict in order; `result` is what the cycle wrote:
     `{self_growth, likes, dislikes, evidence, ungrounded, warnings}`.
     """
 
@@ -139,7 +141,9 @@ class GrowthRun(Leased):
     guards = models.JSONField(default=list)
     result = models.JSONField(null=True, blank=True)
     fingerprint = models.CharField(max_length=64, blank=True)
-    state = models.ForeignKey(GrowthState, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs")
+    state = models.ForeignKey(
+        GrowthState, null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
     created_at = models.DateTimeField(default=now)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -155,7 +159,9 @@ class GrowthRun(Leased):
             ),
         ]
         indexes = [
-            models.Index(fields=["due_at"], condition=Q(status__in=["queued", "running"]), name="growth_run_due"),
+            models.Index(
+                fields=["due_at"], condition=Q(status__in=["queued", "running"]), name="growth_run_due"
+            ),
             models.Index(fields=["agent", "created_at", "id"], name="growth_run_by_agent"),
         ]
 

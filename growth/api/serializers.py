@@ -67,7 +67,7 @@ class CurrentPatchSerializer(Strict):
 
 
 class SettingsPatchSerializer(Strict):
-    """What may be changed. Ranges and words are judged by the service, so that every door refuses the same."""
+    """What may be changed. The service judges ranges and words, so that every door refuses the same."""
 
     mode = Text(required=False, allow_blank=True, help_text="off, on or request")
     weekly_day = Text(required=False, allow_blank=True, help_text="full English weekday")
@@ -170,9 +170,9 @@ class RunSerializer(serializers.ModelSerializer[GrowthRun]):
         model = GrowthRun
         fields = [
             "id", "agent", "trigger", "status", "reason", "detail", "dry_run", "force", "mode", "writer",
-            "created_by", "week", "intended_on", "window_start_on", "window_end_on", "n_diary", "n_diary_left_out",
-            "n_memories", "n_calls", "n_host_failures", "guards", "result", "fingerprint", "proposal", "state",
-            "created_at", "started_at", "finished_at",
+            "created_by", "week", "intended_on", "window_start_on", "window_end_on", "n_diary",
+            "n_diary_left_out", "n_memories", "n_calls", "n_host_failures", "guards", "result", "fingerprint",
+            "proposal", "state", "created_at", "started_at", "finished_at",
         ]
         read_only_fields = fields
 

@@ -24,8 +24,8 @@ from synth.selectors import agents_seen, agents_trained
 
 DOOR = "rest"
 MAX_ID_DIGITS = 18
-AGENT = OpenApiParameter("agent", OpenApiTypes.STR, description="slug; without it, every agent the caller steers")
-WITH = OpenApiParameter("with", OpenApiTypes.INT, required=True, description="id of the state to compare with")
+AGENT = OpenApiParameter("agent", OpenApiTypes.STR, description="slug; without it, all the caller steers")
+WITH = OpenApiParameter("with", OpenApiTypes.INT, required=True, description="id of the state to compare to")
 
 
 def _settings_of(agent: Any) -> dict[str, Any]:
@@ -58,7 +58,9 @@ class AgentGrowth(Api):
         return Response(_settings_of(agent_trained(self.caller, slug)))
 
     @extend_schema(
-        operation_id="growth_change", request=shapes.SettingsPatchSerializer, responses=shapes.SettingsSerializer
+        operation_id="growth_change",
+        request=shapes.SettingsPatchSerializer,
+        responses=shapes.SettingsSerializer,
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Change settings; `current` writes a self by hand. All of it, or nothing."""
@@ -92,7 +94,9 @@ class StateList(_Mine):
     serializer_class = shapes.StateSerializer
     queryset = GrowthState.objects.none()
 
-    @extend_schema(operation_id="growth_states", parameters=[AGENT], responses=shapes.StateSerializer(many=True))
+    @extend_schema(
+        operation_id="growth_states", parameters=[AGENT], responses=shapes.StateSerializer(many=True)
+    )
     def get(self, request: Request) -> Response:
         """The kept selves, newest first."""
         return self.page(selectors.states(self.agents()), shapes.StateSerializer)

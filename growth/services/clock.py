@@ -1,7 +1,7 @@
 """The weekly clock: rows of what is due become queued runs, once per agent and intended week.
 
-`next_cycle_at` and `next_cycle_on` of a settings row hold the planned cycle; both are null while the mode is off or
-the agent is archived. Rules are in `growth.clock`.
+`next_cycle_at` and `next_cycle_on` of a settings row hold the planned cycle; both are null while the mode is
+off or the agent is archived. Rules are in `growth.clock`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import structlog
-from django.apps import apps
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 
 from growth import clock as rules
 from growth.models import OPEN_STATUSES, GrowthRun, GrowthSettings, RunStatus, Trigger
 from growth.services.effective import effective_of, environment
-from synth import faults
+from synth import faults, selectors
 
 log = structlog.get_logger(__name__)
 BATCH = 500
@@ -52,8 +52,8 @@ def recompute_if_environment_changed(at: datetime) -> None:
 
 def recompute_all(at: datetime) -> None:
     """Give every agent a settings row and replan each; what is due already stays due."""
-    agents = apps.get_model("synth", "Agent").objects.filter(growth_settings__isnull=True)
-    rows = [GrowthSettings(agent_id=pk) for pk in agents.values_list("pk", flat=True)]
+    bare = selectors.agents().filter(growth_settings__isnull=True)
+    rows = [GrowthSettings(agent_id=pk) for pk in bare.values_list("pk", flat=True)]
     GrowthSettings.objects.bulk_create(rows, batch_size=1000, ignore_conflicts=True)
     for pk in list(GrowthSettings.objects.values_list("pk", flat=True)):
         try:
@@ -69,12 +69,12 @@ def recompute(agent_id: int, at: datetime) -> None:
     """Replan one agent, making its settings row if there is none (events of the core end here)."""
     with transaction.atomic():
         GrowthSettings.objects.get_or_create(agent_id=agent_id)
-        row = GrowthSettings.objects.select_for_update(of=("self",)).select_related("agent").get(agent_id=agent_id)
-        replan_row(row, at)
+        locked = GrowthSettings.objects.select_for_update(of=("self",)).select_related("agent")
+        replan_row(locked.get(agent_id=agent_id), at)
 
 
 def replan_row(row: GrowthSettings, at: datetime) -> None:
-    """Bring the planned cycle of a locked row in step with its settings, zone and finished weeks, and save it."""
+    """Bring the planned cycle of a locked row in step with its settings, zone and finished weeks."""
     settings = effective_of(row)
     if settings.mode == "off" or row.agent.archived_at is not None:
         _plan(row, None)
@@ -128,9 +128,13 @@ def _save_run(agent_id: int, due: rules.Due, at: datetime) -> bool:
         with transaction.atomic():
             run.save(force_insert=True)
     except IntegrityError:
-        # Somebody saved this week, or opened a run, since we looked: a saved week is done, an open run is waited for.
-        return GrowthRun.objects.filter(agent_id=agent_id, week=run.week, trigger=Trigger.SCHEDULED).exists()
+        # Since we looked, somebody saved this week (it is done) or opened a run (it is waited for).
+        return _scheduled(agent_id).filter(week=run.week).exists()
     return True
+
+
+def _scheduled(agent_id: int) -> QuerySet[GrowthRun]:
+    return GrowthRun.objects.filter(agent_id=agent_id, trigger=Trigger.SCHEDULED)
 
 
 def _locked(pk: int) -> GrowthSettings | None:
@@ -154,7 +158,7 @@ def _plan(row: GrowthSettings, cycle: rules.Cycle | None) -> None:
 
 def _taken(agent_id: int) -> set[rules.Week]:
     """ISO weeks of the agent that have their scheduled run already."""
-    labels = GrowthRun.objects.filter(agent_id=agent_id, trigger=Trigger.SCHEDULED).values_list("week", flat=True)
+    labels = _scheduled(agent_id).values_list("week", flat=True)
     return {(int(label[:4]), int(label[6:])) for label in labels if label}
 
 

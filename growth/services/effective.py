@@ -1,4 +1,4 @@
-"""The growth settings of an agent as they hold right now: environment over row over default, read at each use."""
+"""The growth settings of an agent as they hold right now: environment, else row, else default."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _warned: set[tuple[str, str, str]] = set()
 
 @dataclass(frozen=True)
 class EffectiveSettings:
-    """What holds for one agent. `overridden_by_env` names fields; `problems` maps a field to what is wrong with
-    the value found for it (its default, for `mode` off, holds instead)."""
+    """What holds for one agent. `overridden_by_env` names fields; `problems` maps a field to what is wrong
+    with the value found for it (its default, for `mode` off, holds instead)."""
 
     mode: str
     weekly_day: str
@@ -102,7 +102,8 @@ def environment() -> tuple[str, ...]:
 def lock(agent: Agent) -> GrowthSettings:
     """The agent's settings row, locked until the transaction ends: growth's one lock per agent."""
     row_of(agent)
-    return GrowthSettings.objects.select_for_update(of=("self",)).select_related("agent").get(agent_id=agent.pk)
+    locked = GrowthSettings.objects.select_for_update(of=("self",)).select_related("agent")
+    return locked.get(agent_id=agent.pk)
 
 
 def _warn_once(where: str, field: str, value: str, problem: str) -> None:

@@ -72,7 +72,8 @@ def run_page(run: GrowthRun) -> dict[str, Any]:
 def state_page(state: GrowthState, other: GrowthState | None) -> dict[str, Any]:
     """The context of a state's page, under `state_page`; without `other` the self before it is compared."""
     others = list(GrowthState.objects.filter(agent_id=state.agent_id).exclude(pk=state.pk).order_by("-pk"))
-    chosen = other or next((one for one in others if one.pk < state.pk), None) or (others[-1] if others else None)
+    before = next((one for one in others if one.pk < state.pk), None)
+    chosen = other or before or (others[-1] if others else None)
     return {
         "state_page": {
             "state": state,

@@ -24,7 +24,7 @@ faults.declare("growth.request.before", "a run that somebody asked for is writte
 
 
 def flag(value: Any, field: str) -> bool:
-    """A strict yes or no: booleans, 1 and 0, true/yes/on and false/no/off in any case; Invalid for the rest."""
+    """A strict yes or no: booleans, 1 and 0, true/yes/on, false/no/off in any case; Invalid for the rest."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower() if isinstance(value, str | int) else ""
@@ -46,10 +46,11 @@ def request(
 ) -> GrowthRun:
     """Save a queued run and ring for it; nothing is awaited.
 
-    Raises Conflict (`cycle_running`, with `run`) while another run of the agent is open, and Refused for an archived
-    agent or, without `force`, mode off. Refused tries are audited.
+    Raises Conflict (`cycle_running`, with `run`) while another run of the agent is open, and Refused for an
+    archived agent or, without `force`, mode off. Refused tries are audited.
     """
-    with audit.refusals(by, door=door, action="growth_run_request", object=f"synth.agent:{agent.pk}", agent=agent):
+    name = f"synth.agent:{agent.pk}"
+    with audit.refusals(by, door=door, action="growth_run_request", object=name, agent=agent):
         if agent.archived_at is not None:
             raise Refused("this agent is archived", code="agent_archived")
         if effective(agent).mode == "off" and not force:
@@ -77,7 +78,9 @@ def _save(
     except IntegrityError:
         running = open_run(agent.pk)
         raise Conflict(
-            "a cycle of this agent is already running", code="cycle_running", run=running.pk if running else None
+            "a cycle of this agent is already running",
+            code="cycle_running",
+            run=running.pk if running else None,
         ) from None
     return run
 

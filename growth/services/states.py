@@ -1,7 +1,7 @@
 """The selves of an agent: committing a new one, going back to an old one, editing by hand.
 
-A commit is one transaction under the lock of the agent's settings row: the current row is demoted, the new one
-inserted, the agent's live lists set, all but the newest ten rows removed.
+A commit is one transaction under the lock of the agent's settings row: the current row is demoted, the new
+one inserted, the agent's live lists set, all but the newest ten rows removed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ MAX_GROWTH_HISTORY = 10
 MAX_CHARS = 2000
 MAX_MANUAL_CHARS = 4_000
 
-faults.declare("growth.commit.before", "a new self is written, its transaction not yet committed")
-faults.declare("growth.commit.after", "a new self is committed")
+faults.declare("growth.state.before", "a new self is written, its transaction is still open")
 
 
 def content_hash(content: str, likes: Sequence[str], dislikes: Sequence[str]) -> str:
@@ -79,6 +78,7 @@ def commit(
         outbox.publish(
             "growth.state_committed", {"agent_id": agent.pk, "state_id": state.pk, "source": str(source)}
         )
+        faults.point("growth.state.before")
     return state
 
 

@@ -1,4 +1,4 @@
-"""What growth's tests start from: an agent with a week of diary, people around it, no settings in the environment."""
+"""What growth's tests start from: an agent, people around it, no settings in the environment."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def live_week() -> Callable[..., list[Any]]:
 
     def live(agent: Any, texts: tuple[str, ...] = WEEK, **values: Any) -> list[Any]:
         today = timezone.now().replace(hour=12, minute=0, second=0, microsecond=0)
-        days = [today - timedelta(days=1 + n % 6) for n in range(len(texts))]
-        return [diary.write(agent, content=text, at=at, **values) for text, at in zip(texts, days, strict=True)]
+        return [
+            diary.write(agent, content=text, at=today - timedelta(days=1 + n % 6), **values)
+            for n, text in enumerate(texts)
+        ]
 
     return live
 

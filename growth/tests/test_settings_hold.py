@@ -65,11 +65,13 @@ def test_an_unfit_row_is_replaced_too(agent):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("mode", "maybe"), ("mode", ""), ("mode", None), ("mode", True), ("weekly_day", "Sun"), ("weekly_day", "0"),
-        ("weekly_time", "24:00"), ("weekly_time", "3:00"), ("weekly_time", "03:60"), ("weekly_time", "０３:００"),
-        ("diary_days", 0), ("diary_days", 61), ("diary_days", True), ("diary_days", 7.5), ("diary_days", "seven"),
-        ("memory_limit", -1), ("memory_limit", 51), ("request_interface_path", "x" * 201), ("trainer_chat_id", 5),
-        ("trainer_chat_id", "a\x00b"), ("pending_proposal", "x"),
+        ("mode", "maybe"), ("mode", ""), ("mode", None), ("mode", True), ("weekly_day", "Sun"),
+        ("weekly_day", "0"), ("weekly_time", "24:00"), ("weekly_time", "3:00"), ("weekly_time", "03:60"),
+        ("weekly_time", "\uff10\uff13:\uff10\uff10"), ("diary_days", 0), ("diary_days", 61),
+        ("diary_days", True),
+        ("diary_days", 7.5), ("diary_days", "seven"), ("memory_limit", -1), ("memory_limit", 51),
+        ("request_interface_path", "x" * 201), ("trainer_chat_id", 5), ("trainer_chat_id", "a\x00b"),
+        ("pending_proposal", "x"),
     ],
 )
 def test_a_value_that_does_not_fit_is_refused_with_its_field(agent, field, value):
