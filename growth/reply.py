@@ -131,7 +131,8 @@ def _verify_one(item: object, n_sentences: int, diary: Sequence[DiaryText]) -> E
     sentence, quote = _integer(item.get("sentence")), item.get("quote")
     if sentence is None or not 0 <= sentence < n_sentences:
         return "no such sentence"
-    if not isinstance(quote, str) or not content_tokens(quote):
+    # A short quote's language is a guess ("el mar" may be Hungarian), so a longer one always counts.
+    if not isinstance(quote, str) or not (content_tokens(quote) or len(quote.strip()) >= 6):
         return "no quote that says anything"
     claimed = item.get("diary_ids")
     ids = {_integer(one) for one in (claimed if isinstance(claimed, list | tuple) else [claimed])}

@@ -134,15 +134,17 @@ def function_phrases() -> dict[str, frozenset[str]]:
 def languages_of(words: Iterable[str]) -> tuple[str, ...]:
     """Languages the function words among `words` point to, best first; () when there is none.
 
-    Every language with at least half as many distinct hits as the best one counts, so a short text is read
-    in all languages it may be in, while "Ben" in an English page is not taken for the Turkish "I".
+    Languages with about as many distinct hits as the best count too: a short text is read in all languages
+    it may be in, while "Ben" in an English page is not taken for the Turkish "I". A sentence has few hits and
+    many look-alikes, so there the others need three quarters of the best, else half.
     """
     hits = Counter(language for word in set(words) for language in _stop_index().get(word, ()))
     if not hits:
         return ()
     best = max(hits.values())
     ranked = sorted(hits.items(), key=lambda hit: (-hit[1], hit[0]))
-    return tuple(language for language, n in ranked if 2 * n >= best)
+    share = 0.75 if 4 <= best < 12 else 0.5
+    return tuple(language for language, n in ranked if n >= share * best)
 
 
 def content_tokens(text: str, language: str = "") -> set[str]:
