@@ -7,7 +7,7 @@ serves each agent and person as if alone: other people's memories are not even r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from synth.text import words
 
@@ -18,20 +18,18 @@ MAX_TERM_CHARS = 60
 MAX_TERMS = 20_000
 
 
-def distinct(items: Iterable[str], limit: int) -> list[str]:
-    """The first `limit` different items in their order."""
-    return list(dict.fromkeys(items))[:limit]
-
-
 def tokens(text: str) -> list[str]:
     """Recall tokens, each cut to what a term may hold."""
     return [token[:MAX_TERM_CHARS] for token in words.tokens(text)]
 
 
 def terms(name: str, tags: Sequence[str], text: str) -> list[str]:
-    """The distinct terms of a memory, name and tags first."""
+    """The distinct terms of a memory, name and tags first; single characters last, where not all fit."""
     head = [token for part in (name, *tags) for token in tokens(part)]
-    return distinct([*(HEAD + token for token in head), *head, *tokens(text)], MAX_TERMS)
+    found = list(dict.fromkeys([*(HEAD + token for token in head), *head, *tokens(text)]))
+    if len(found) > MAX_TERMS:
+        found.sort(key=lambda term: len(term) == 1)
+    return found[:MAX_TERMS]
 
 
 def scope(agent_id: int, about_id: int | None) -> str:
