@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from django.db import transaction
 
 from synth.llm.messages import sha256
-from synth.models import LlmCall, PromptPart
-
-if TYPE_CHECKING:
-    from synth.models import Agent
+from synth.models import PromptPart
 
 REMOVED = "[removed]"
 
@@ -34,17 +28,3 @@ def forget(hashes: Iterable[str]) -> int:
     """Replace the text of these parts by `[removed]` for good; how many were changed."""
     chosen = PromptPart.objects.filter(sha256__in=list(hashes), is_removed=False)
     return chosen.update(text=REMOVED, is_removed=True)
-
-
-def forget_quotes(agent: Agent, quote: str) -> int:
-    """Deep forget: every part and reply of this agent that holds `quote` becomes `[removed]`.
-
-    Gives how many were changed. A part shared with another agent goes too: it is the same text.
-    """
-    if not quote.strip():
-        return 0
-    with transaction.atomic():
-        used = PromptPart.objects.filter(calls__agent=agent, text__contains=quote, is_removed=False)
-        n_parts = forget(used.values_list("sha256", flat=True))
-        calls = LlmCall.objects.filter(agent=agent, response_text__contains=quote)
-        return n_parts + calls.update(response_text=REMOVED)

@@ -43,10 +43,20 @@ def test_what_is_no_web_address_is_refused(typed):
 
 @pytest.mark.parametrize(
     ("address", "local"),
-    [("127.0.0.1", True), ("10.1.2.3", True), ("::1", True), ("fd00::1", True), ("::ffff:192.168.0.1", True),
-     ("fe80::1%eth0", True), ("8.8.8.8", False), ("::ffff:8.8.8.8", False), ("2001:4860:4860::8888", False),
-     ("172.32.0.1", False), ("224.0.0.1", False)],
-)  # fmt: skip
+    [
+        ("127.0.0.1", True),
+        ("10.1.2.3", True),
+        ("::1", True),
+        ("fd00::1", True),
+        ("::ffff:192.168.0.1", True),
+        ("fe80::1%eth0", True),
+        ("8.8.8.8", False),
+        ("::ffff:8.8.8.8", False),
+        ("2001:4860:4860::8888", False),
+        ("172.32.0.1", False),
+        ("224.0.0.1", False),
+    ],
+)
 def test_local_means_this_machine_or_a_private_network(address, local):
     assert is_local(address) is local
 
@@ -59,20 +69,35 @@ def test_a_name_without_an_address_is_unreachable():
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [("7", 7.0), ("0.5", 0.5), ("999999", 3600.0),
-     ("Mon, 30 Nov 2026 12:00:30 GMT", 30.0), ("soon", None), ("-1", None),
-     ("Mon, 30 Nov 2020 12:00:30 GMT", 0.0), ("", None), ("²", None)],
-)  # fmt: skip
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("999999", 3600.0),
+        ("Mon, 30 Nov 2026 12:00:30 GMT", 30.0),
+        ("soon", None),
+        ("-1", None),
+        ("Mon, 30 Nov 2020 12:00:30 GMT", 0.0),
+        ("", None),
+        ("²", None),
+    ],
+)
 def test_retry_after_is_read_as_seconds_or_as_a_date(header, seconds):
     assert retry_after_s({"Retry-After": header}, AT) == seconds
 
 
 @pytest.mark.parametrize(
     ("status", "body", "reason"),
-    [(408, "", "llm_overloaded"), (429, "", "llm_overloaded"), (500, "", "llm_overloaded"),
-     (529, "", "llm_overloaded"), (400, "", "llm_refused"), (401, "", "llm_refused"), (302, "", "llm_refused"),
-     (400, '{"error": {"code": "content_filter"}}', "content_filter")],
-)  # fmt: skip
+    [
+        (408, "", "llm_overloaded"),
+        (429, "", "llm_overloaded"),
+        (500, "", "llm_overloaded"),
+        (529, "", "llm_overloaded"),
+        (400, "", "llm_refused"),
+        (401, "", "llm_refused"),
+        (302, "", "llm_refused"),
+        (400, '{"error": {"code": "content_filter"}}', "content_filter"),
+    ],
+)
 def test_each_status_has_its_reason(status, body, reason):
     error = error_of_status(status, {}, body, AT)
     assert error.reason == reason

@@ -12,10 +12,52 @@ from hypothesis import strategies as st
 from synth.llm.tolerant import PROBLEMS, parse
 
 PIECES = st.sampled_from(
-    ['{', '}', '[', ']', '"', "'", ",", ":", "“", "”", "‘", "’", "«", "»", "\\", "\\u", "\\ud800",
-     "\n", " ", "\x00", "```", "```bash\n", "~~~", "<think>", "</think>", "[THINK]", "//", "/*", "*/", "#", "1", "-", "1e9",
-     "NaN", "null", "True", "a", '"a":', '{"a": 1}', "\ufeff", "\ud800", "é", "日"]
-)  # fmt: skip
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "'",
+        ",",
+        ":",
+        "“",
+        "”",
+        "‘",
+        "’",
+        "«",
+        "»",
+        "\\",
+        "\\u",
+        "\\ud800",
+        "\n",
+        " ",
+        "\x00",
+        "```",
+        "```bash\n",
+        "~~~",
+        "<think>",
+        "</think>",
+        "[THINK]",
+        "//",
+        "/*",
+        "*/",
+        "#",
+        "1",
+        "-",
+        "1e9",
+        "NaN",
+        "null",
+        "True",
+        "a",
+        '"a":',
+        '{"a": 1}',
+        "\ufeff",
+        "\ud800",
+        "é",
+        "日",
+    ]
+)
 SAFE_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | SAFE_TEXT,
@@ -55,13 +97,29 @@ def test_a_prefix_of_a_reply_is_never_completed(text, n):
 @pytest.mark.parametrize(
     "text",
     [
-        "{" * N, '"' * N, "{" + '"' * N, '{"a":' * (N // 5), '{"a{' * (N // 4), "{“" * (N // 2),
-        '{"a"x}' * (N // 6), "```bash\n" * (N // 8), "<think>" * (N // 7), '{"a":1}</think>' * (N // 15), "{ " * (N // 2),
-        "\\" * N, "{'" * (N // 2), '{"a": [' + "1," * (N // 2) + "]}", "{“a”: “" + "”," * (N // 2), "\t" * N + "`",
-        "/*{" * (N // 3), '{"a": ' + "9" * N + "}", '{"a": 1.' + "1" * N + "}", '{"x": "' + "y" * N + '"}',
+        "{" * N,
+        '"' * N,
+        "{" + '"' * N,
+        '{"a":' * (N // 5),
+        '{"a{' * (N // 4),
+        "{“" * (N // 2),
+        '{"a"x}' * (N // 6),
+        "```bash\n" * (N // 8),
+        "<think>" * (N // 7),
+        '{"a":1}</think>' * (N // 15),
+        "{ " * (N // 2),
+        "\\" * N,
+        "{'" * (N // 2),
+        '{"a": [' + "1," * (N // 2) + "]}",
+        "{“a”: “" + "”," * (N // 2),
+        "\t" * N + "`",
+        "/*{" * (N // 3),
+        '{"a": ' + "9" * N + "}",
+        '{"a": 1.' + "1" * N + "}",
+        '{"x": "' + "y" * N + '"}',
     ],
     ids=lambda text: text[:12],
-)  # fmt: skip
+)
 def test_a_megabyte_of_nonsense_takes_linear_time(text):
     started = time.monotonic()
     assert parse(text, expected=["self_growth"]).value is None

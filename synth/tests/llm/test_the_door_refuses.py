@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import socket
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
-from django.db import connection, transaction
+from django.db import connections, transaction
 from django.utils.timezone import now
 
 from synth.llm import LlmError, Message, Request, complete, is_configured
+from synth.llm.reasons import REASONS
 from synth.llm.spend import spent_today
 from synth.models import Agent, LlmCall
+from synth.testing.malformed import REPLIES
 from synth.testing.scripted_host import ScriptedHost
 
 
@@ -47,10 +50,10 @@ def test_the_database_connection_is_given_back_during_the_call():
         seen.append(connection_of_caller.connection is None)
         return "a"
 
-    connection_of_caller = connection
+    connection_of_caller = connections["default"]
     with ScriptedHost(reply) as host, host.installed():
         LlmCall.objects.count()
-        connection_of_caller = connection._connections[connection._alias]  # the server runs in another thread
+        connection_of_caller = connections["default"]  # the server asks from another thread
         ask()
     assert seen == [True]
 
@@ -129,3 +132,10 @@ def test_a_local_only_agent_may_use_this_machine(agent):
     agent.local_only = True
     with ScriptedHost(["a"]) as host, host.installed():
         assert ask(agent).text == "a"
+
+
+def test_every_reason_is_reached_by_a_test():
+    folder = Path(__file__).resolve().parent
+    tests = "".join(path.read_text() for path in folder.glob("test_*.py"))
+    reached = {case.outcome for case in REPLIES} | {one for one in REASONS if f'"{one}"' in tests}
+    assert set(REASONS) <= reached

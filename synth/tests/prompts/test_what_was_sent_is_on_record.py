@@ -8,6 +8,7 @@ import pytest
 from django.utils.timezone import now
 
 from synth.llm import Request, complete
+from synth.llm.messages import sha256
 from synth.models import LlmCall, PromptPart
 from synth.prompts import as_of, assemble, describe, parts
 from synth.testing.scripted_host import ScriptedHost
@@ -40,12 +41,10 @@ def test_a_forgotten_part_stays_forgotten():
     assert (row.text, row.is_removed, parts.forget([digest])) == ("[removed]", True, 0)
 
 
-def test_a_quote_is_forgotten_in_parts_and_replies(agent):
+def test_a_forgotten_layer_shows_as_removed_and_keeps_its_fingerprint(agent):
     agent.persona = "You know the code 4711."
-    _, reply = speak(agent)
-    LlmCall.objects.update(response_text="The code is 4711.")
-    assert parts.forget_quotes(agent, "4711") == 2
-    assert parts.forget_quotes(agent, " ") == 0
+    prompt, reply = speak(agent)
+    parts.forget([sha256(prompt.parts[0].text)])
     found = describe(agent, "chat", now())
     assert "4711" not in str(found) and "[removed]" in found["text"]
     assert found["fingerprint"] == reply.fingerprint
