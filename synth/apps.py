@@ -14,6 +14,7 @@ class SynthConfig(AppConfig):
     def ready(self) -> None:
         """One line for each thing that registers itself; keep it a list."""
         from synth import background, checks, metrics  # noqa: F401 - checks register when imported
+        from synth.llm import door  # noqa: F401 - declares its fault points
         from synth.prompts import core_layers
         from synth.rowqueue.queues import register_queue
 

@@ -22,12 +22,11 @@ def calls(verb: str) -> Iterator[tuple[str, str]]:
             if "tests" in path.parts or path.name == "faults.py":
                 continue
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-                if not is_call or ast.unparse(node.func) != f"faults.{verb}":
+                if not isinstance(node, ast.Call) or ast.unparse(node.func) != f"faults.{verb}":
                     continue
                 name = node.args[0]
                 assert isinstance(name, ast.Constant), f"{path}:{node.lineno}: the name must be literal"
-                yield name.value, str(path.relative_to(ROOT))
+                yield str(name.value), str(path.relative_to(ROOT))
 
 
 def test_what_is_declared_is_used_and_what_is_used_is_declared():

@@ -51,7 +51,9 @@ def lines():
     before = list(root.handlers)
     logs.configure("info", "json")
     stream = io.StringIO()
-    root.handlers[0].setStream(stream)
+    handler = root.handlers[0]
+    assert isinstance(handler, logging.StreamHandler)
+    handler.setStream(stream)
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
     root.handlers[:] = before
 

@@ -19,7 +19,7 @@ class FakeTask:
 
 @pytest.fixture
 def sent(monkeypatch):
-    messages: list[tuple] = []
+    messages: list[tuple[object, ...]] = []
     monkeypatch.setattr(background, "_quiet_until", 0.0)
     monkeypatch.setattr(background, "_publish", lambda *message: messages.append(message[:2]))
     for args in ((), ("a",), ("b",)):

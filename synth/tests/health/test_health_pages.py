@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import RequestFactory
@@ -39,13 +40,13 @@ def fresh(monkeypatch):
         liveness.leave(role)
 
 
-def ask(view) -> tuple[int, dict]:
+def ask(view) -> tuple[int, dict[str, Any]]:
     response = view(RequestFactory().get("/x"))
     assert "no-store" in response["Cache-Control"]
     return response.status_code, json.loads(response.content)
 
 
-def codes(body: dict) -> set[str]:
+def codes(body: dict[str, Any]) -> set[str]:
     return {cause["code"] for cause in body["causes"]}
 
 

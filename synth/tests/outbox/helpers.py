@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import structlog
 from django.db import connection, transaction
 
 from synth.models import AuditEntry
@@ -23,6 +24,8 @@ def leave_a_row(payload: dict[str, Any]) -> None:
     """One row per event; TEST_HANDLER_FAILS makes it raise after writing, as a real bug would."""
     done = f"event:{payload['id']}"
     AuditEntry.objects.create(actor_label="test", door="task", action="handled", object=done)
+    if os.environ.get("TEST_HANDLER_SAYS"):
+        structlog.get_logger("test").info("test_handler", event_id=payload["id"])
     if os.environ.get("TEST_HANDLER_FAILS"):
         raise RuntimeError("asked to fail")
 

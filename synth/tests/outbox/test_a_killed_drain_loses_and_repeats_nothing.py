@@ -27,9 +27,9 @@ def assert_each_was_handled_once():
     assert set(EventHandling.objects.values_list("status", "lease_until")) == {("handled", None)}
 
 
-def kill_then_finish(point: str, **env: str) -> None:
+def kill_then_finish(point: str, fails: str = "") -> None:
     helpers.publish(N_EVENTS)
-    killed = helpers.drain_in_child(SYNTH_FAULT=point, **env)
+    killed = helpers.drain_in_child(SYNTH_FAULT=point, TEST_HANDLER_FAILS=fails)
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
     # Waits of failed tries are over after two minutes, as is the dead process' lease.
     finished = helpers.drain_in_child(later_s=120)
@@ -45,8 +45,7 @@ def test_a_death_between_the_work_and_its_commit_undoes_both():
 @pytest.mark.parametrize("nth", [1, 2, 4])
 @pytest.mark.parametrize("point", POINTS)
 def test_a_death_at_any_point_loses_and_repeats_nothing(point, nth):
-    env = {"TEST_HANDLER_FAILS": "1"} if point == "outbox.failure.before" else {}
-    kill_then_finish(f"{point}:{nth}", **env)
+    kill_then_finish(f"{point}:{nth}", fails="1" if point == "outbox.failure.before" else "")
 
 
 @pytest.mark.slow

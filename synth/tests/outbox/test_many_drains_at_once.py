@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from synth.models import EventHandling
 from synth.services import draining, outbox
@@ -55,7 +55,7 @@ def test_a_slow_handler_holds_two_drains_and_no_more():
         go_on.wait(30)
 
     outbox.subscribe("test.slow_happened", "test.slow")(slow)
-    with outbox.transaction.atomic():
+    with transaction.atomic():
         for _ in range(4):
             outbox.publish("test.slow_happened", {})
         outbox.publish(helpers.EVENT, {"id": 0})

@@ -6,7 +6,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils.timezone import now
 
 from synth.errors import Conflict
@@ -27,7 +27,7 @@ def wait_for(condition) -> bool:
     end = time.monotonic() + 10
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
-    return condition()
+    return bool(condition())
 
 
 def lease_of(row: EventHandling):
@@ -64,7 +64,7 @@ def test_work_past_its_deadline_is_not_renewed(row):
 
 def test_a_lease_nobody_could_renew_is_lost_when_it_runs_out(row, monkeypatch):
     def broken(self):
-        raise leases.DatabaseError("away")
+        raise DatabaseError("away")
 
     monkeypatch.setattr(leases.Kept, "_renew", broken)
     row.lease_until = now() + timedelta(seconds=0.3)

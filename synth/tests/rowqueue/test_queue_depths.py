@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db.models import Q
 from django.utils.timezone import now
 
 from synth.models import EventHandling, OutboxEvent
@@ -33,4 +34,4 @@ def test_due_leased_and_later_rows_are_told_apart():
 
 def test_a_queue_name_is_unique():
     with pytest.raises(ValueError, match="twice"):
-        queues.register_queue("outbox", "synth.EventHandling", queues.Q())
+        queues.register_queue("outbox", "synth.EventHandling", Q())

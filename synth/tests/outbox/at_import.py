@@ -1,0 +1,5 @@
+"""Subscribes the test handler when a worker imports this module (`celery worker -I`)."""
+
+from synth.tests.outbox import helpers
+
+helpers.subscribe()
