@@ -112,6 +112,10 @@ class Tree:
                 found.append(int(entry.name))
         return sorted(found)
 
+    def server(self) -> str:
+        """Pid of the PostgreSQL server, as its own file tells."""
+        return (self.home / "postgres" / "data" / "postmaster.pid").read_text().split()[0]
+
     def signal(self, sig: int = signal.SIGINT) -> int:
         """Signal `up` itself and wait for its end; its exit status."""
         assert self.process is not None
