@@ -55,6 +55,7 @@ _NO_NAMES = frozenset(
     "September October November December Christmas Easter English Italian French Spanish German Japanese "
     "Mr Mrs Ms Dr God Internet Ok".split()
 )
+_TITLES = "Mr|Mrs|Ms|Miss|Dr|Aunt|Uncle|Signora?|Zi[ao]|Madame|Monsieur|Señora?|Doña|Dona|Senhora?|Opa|Oma"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,13 @@ def _feelings() -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(spaced) + r")\w{0,4}\b|" + "|".join(unspaced))
 
 
+def _titled(name: str, text: str) -> str:
+    """ "Mrs Okafor" where the diary mostly writes it so."""
+    titled = Counter(re.findall(rf"(?<!\w)(?:{_TITLES})\.? {re.escape(name)}(?!\w)", text))
+    best, n = titled.most_common(1)[0] if titled else (name, 0)
+    return best if 2 * n >= text.count(name) else name
+
+
 @dataclass(frozen=True, slots=True)
 class Recurring:
     """A name and the entries that hold it, on `n_days` different days."""
@@ -248,5 +256,5 @@ def recurring_names(entries: Sequence[Entry], own_name: str = "") -> list[Recurr
         having = [entry for entry in entries if holds.search(entry.content)]
         days = len({entry.on for entry in having})
         if days >= 2 and days * 3 >= n_days >= 3:
-            found.append(Recurring(name, days, tuple(entry.id for entry in having)))
+            found.append(Recurring(_titled(name, text), days, tuple(entry.id for entry in having)))
     return sorted(found, key=lambda one: -one.n_days)

@@ -14,6 +14,12 @@ from synth.text.sentences import spans
 
 MAX_WORDS = 8
 _OPENING, _CLOSING = "“«„「『", "”»」』"
+# "this word", "そんなところ": what is meant stands elsewhere, so it says nothing in a list.
+_POINTING = re.compile(
+    r"(?:these|those|such|quest[oaie]|quell[oaie]|quel|dies\w*|jene\w*|cet(?:te)?|ces?|est[aeo]s?|es[aeo]s?|ess[ae]s?|deze|dit"
+    r"|этот?|эту|эти|та(?:кой|кую|кие)|같은|이|그|저) |[こそあ][のれ]|こんな|そんな|あんな|[这那此這]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def _of_sentence(sentence: str, entry: Entry) -> list[Taste]:
 def _usable(item: str, sentence: str) -> bool:
     """True for a short item with a content word, as the languages of its sentence have it."""
     says = not words.content_tokens(sentence).isdisjoint(words.tokens(item))
-    return len(item.split()) <= MAX_WORDS and says
+    return len(item.split()) <= MAX_WORDS and says and not _POINTING.match(item)
 
 
 def _is_quoted(before: str) -> bool:
