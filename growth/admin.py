@@ -6,12 +6,10 @@ Trainers see and steer their own agents, operators all. GET never changes anythi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -19,82 +17,41 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
-from unfold.admin import ModelAdmin
 
 from growth import selectors
 from growth.models import OPEN_STATUSES, GrowthRun, GrowthSettings, GrowthState
 from growth.options import DAY_NAMES, FIELDS
 from growth.services import effective, page, runs, settings, states
+from synth.admin.base import AgentFilter, CoreAdmin, RowForm, steward
 from synth.errors import Conflict, DomainError
 from synth.options import BadOption
-
-if TYPE_CHECKING:
-    from synth.models import Agent, Person
-
-    Base = admin.ModelAdmin[Any]
-    RowForm = forms.ModelForm[GrowthSettings]
-else:
-    Base, RowForm = ModelAdmin, forms.ModelForm
 
 DOOR = "admin"
 
 
-def trained(request: HttpRequest) -> QuerySet[Agent] | None:
-    """The agents this person may steer; None stands for all of them."""
-    person = request.user
-    if getattr(person, "is_operator", False) or person.is_superuser:
-        return None
-    return person.trained_agents.all() if person.is_authenticated else None
-
-
-def _person(request: HttpRequest) -> Person:
-    """Who is logged in; the admin site lets nobody else in."""
-    if not request.user.is_authenticated:
-        raise PermissionDenied
-    return request.user
-
-
-class StewardAdmin(Base):
+class StewardAdmin(CoreAdmin):
     """Rows of agents the person trains; nothing is added or deleted by hand."""
 
-    list_per_page = 50
-    show_full_result_count = False
-
-    def _is_steward(self, request: HttpRequest) -> bool:
-        person = request.user
-        if not (person.is_active and person.is_authenticated and person.is_staff):
-            return False
-        agents = trained(request)
-        return agents is None or agents.exists()
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self._is_steward(request)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._is_steward(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    agent_path = "agent"
+    list_select_related = ["agent"]
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows: QuerySet[Any] = super().get_queryset(request).select_related("agent")
-        agents = trained(request)
-        return rows if agents is None else rows.filter(agent__in=agents.values("pk"))
-
     def found(self, request: HttpRequest, pk: int) -> Any:
         """The row, if this person may steer its agent; 404 otherwise."""
-        if not self._is_steward(request):
+        if not self.has_view_permission(request):
             raise PermissionDenied
-        row = self.get_queryset(request).filter(pk=pk).first()
+        row = self.get_queryset(request).select_related("agent").filter(pk=pk).first()
         if row is None:
             raise Http404
         return row
+
+    def shown(self, request: HttpRequest, object_id: str | None) -> Any:
+        """The row of a page's address, or None; Django then answers as it does for any missing row."""
+        if object_id is None or not (object_id.isascii() and object_id.isdigit()):
+            return None
+        return self.get_queryset(request).select_related("agent").filter(pk=object_id).first()
 
 
 class SettingsForm(RowForm):
@@ -148,14 +105,12 @@ class GrowthSettingsAdmin(StewardAdmin):
     """An agent's growth page: who it is becoming, when it reflects next, and the button to reflect now."""
 
     form = SettingsForm
+    trainers_may = ("change",)
     list_display = ["agent", "effective_mode", "next_cycle_at", "reflection"]
     search_fields = ["agent__slug", "agent__name"]
     ordering = ["agent__slug"]
     change_form_outer_before_template = "growth/settings_card.html"
     change_form_outer_after_template = "growth/settings_by_hand.html"
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._is_steward(request)
 
     @admin.display(description="mode")
     def effective_mode(self, row: GrowthSettings) -> str:
@@ -181,7 +136,7 @@ class GrowthSettingsAdmin(StewardAdmin):
     def save_model(self, request: HttpRequest, obj: GrowthSettings, form: Any, change: bool) -> None:
         """Through the service: validated, audited, replanned."""
         changed = {field: form.cleaned_data[field] for field in form.changed_data}
-        settings.change(obj.agent, changed, by=_person(request), door=DOOR)
+        settings.change(obj.agent, changed, by=steward(request).person, door=DOOR)
 
     def changeform_view(
         self,
@@ -190,7 +145,7 @@ class GrowthSettingsAdmin(StewardAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        row = self.get_queryset(request).filter(pk=object_id).first() if (object_id or "").isdigit() else None
+        row = self.shown(request, object_id)
         extra = {**(extra_context or {}), **(page.settings_page(row) if row else {})}
         return super().changeform_view(request, object_id, form_url, extra)
 
@@ -209,7 +164,7 @@ class GrowthSettingsAdmin(StewardAdmin):
         try:
             run = runs.request(
                 row.agent,
-                by=_person(request),
+                by=steward(request).person,
                 door=DOOR,
                 force=True,
                 dry_run=request.POST.get("dry_run") == "on",
@@ -227,7 +182,7 @@ class GrowthSettingsAdmin(StewardAdmin):
     def by_hand_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Save a self a person wrote, or clear it."""
         row: GrowthSettings = self.found(request, pk)
-        person = _person(request)
+        person = steward(request).person
         try:
             if "clear" in request.POST:
                 states.manual_clear(row.agent, by=person, door=DOOR)
@@ -251,7 +206,8 @@ class GrowthRunAdmin(StewardAdmin):
     """Every cycle: how far it is, what it wrote, what the guards said, what it rests on."""
 
     list_display = ["created_at", "agent", "trigger", "status", "reason", "writer", "n_calls"]
-    list_filter = ["status", "trigger", "agent"]
+    is_read_only = True
+    list_filter = ["status", "trigger", AgentFilter]
     change_form_template = "growth/run_page.html"
 
     def changeform_view(
@@ -261,7 +217,7 @@ class GrowthRunAdmin(StewardAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        row = self.get_queryset(request).filter(pk=object_id).first() if (object_id or "").isdigit() else None
+        row = self.shown(request, object_id)
         extra = {**(extra_context or {}), **(page.run_page(row) if row else {})}
         return super().changeform_view(request, object_id, form_url, extra)
 
@@ -276,7 +232,8 @@ class GrowthStateAdmin(StewardAdmin):
     """Every kept self, compared with any other, with the button to go back to it."""
 
     list_display = ["created_at", "agent", "source", "is_current", "beginning"]
-    list_filter = ["is_current", "source", "agent"]
+    is_read_only = True
+    list_filter = ["is_current", "source", AgentFilter]
     change_form_template = "growth/state_page.html"
 
     @admin.display(description="text")
@@ -295,13 +252,11 @@ class GrowthStateAdmin(StewardAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        rows = self.get_queryset(request)
-        row = rows.filter(pk=object_id).first() if (object_id or "").isdigit() else None
+        row = self.shown(request, object_id)
         extra = dict(extra_context or {})
         if row:
-            other_id = request.GET.get("with", "")
-            other = rows.filter(pk=other_id, agent_id=row.agent_id).first() if other_id.isdigit() else None
-            extra.update(page.state_page(row, other))
+            other = self.shown(request, request.GET.get("with"))
+            extra.update(page.state_page(row, other if other and other.agent_id == row.agent_id else None))
         return super().changeform_view(request, object_id, form_url, extra)
 
     @method_decorator(require_POST)
@@ -309,7 +264,7 @@ class GrowthStateAdmin(StewardAdmin):
         """Make this self current again, text and lists."""
         row: GrowthState = self.found(request, pk)
         try:
-            state = states.restore(row.pk, by=_person(request), door=DOOR)
+            state = states.restore(row.pk, by=steward(request).person, door=DOOR)
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
             return redirect("admin:growth_growthstate_changelist")

@@ -114,8 +114,8 @@ class GrowthRun(Leased):
 
     Moves: `queued → running → applied | proposed | dry_run | skipped | failed | undelivered`; a claim makes
     it running (again, after a crash), host trouble puts `running → queued` with a later `due_at`; `missed` is
-    born so. At most one open run per agent, one scheduled run per agent and ISO week of the intended local date
-    (`week`, for example `2026-W48`). `guards` lists every verdict in order; `result` is what the cycle wrote:
+    born so. At most one open run per agent, one scheduled run per agent and ISO week of the intended local
+    date (`week`, for example `2026-W48`). `guards` lists every verdict in order; `result` is what the cycle wrote:
     `{self_growth, likes, dislikes, evidence, ungrounded, warnings}`.
     """
 

@@ -83,8 +83,8 @@ class SettingsPatchSerializer(Strict):
 class StateSerializer(serializers.ModelSerializer[GrowthState]):
     """One self on record."""
 
-    agent = serializers.SlugRelatedField(slug_field="slug", read_only=True)
-    source = serializers.ChoiceField(choices=StateSource.choices)
+    agent: serializers.SlugRelatedField[Any] = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    source = serializers.ChoiceField(choices=StateSource.choices)  # type: ignore[assignment]
     likes = serializers.ListField(child=serializers.CharField())
     dislikes = serializers.ListField(child=serializers.CharField())
     evidence = EvidenceSerializer(many=True)
@@ -156,7 +156,7 @@ class CallSerializer(serializers.Serializer[Any]):
 class RunSerializer(serializers.ModelSerializer[GrowthRun]):
     """One cycle, queued or finished."""
 
-    agent = serializers.SlugRelatedField(slug_field="slug", read_only=True)
+    agent: serializers.SlugRelatedField[Any] = serializers.SlugRelatedField(slug_field="slug", read_only=True)
     trigger = serializers.ChoiceField(choices=Trigger.choices)
     status = serializers.ChoiceField(choices=RunStatus.choices)
     dry_run = serializers.BooleanField(source="is_dry_run")

@@ -58,7 +58,7 @@ def ring_if_waiting(at: datetime) -> None:
 
 
 def work(run: GrowthRun) -> None:
-    """Do one claimed run. Never raises: whatever breaks ends the run with a reason, or is left to its heir."""
+    """Do one claimed run. Never raises: what breaks ends the run with a reason, or leaves it to its heir."""
     try:
         with leases.keep(run) as kept:
             started_at = run.started_at or now()
@@ -86,7 +86,7 @@ def _work(run: GrowthRun, kept: leases.Kept) -> None:
         runs.finish(run, RunStatus.SKIPPED, "mode_off", mode=Mode.OFF)
     else:
         found = context.build(run, settings)
-        counts = {
+        counts: dict[str, Any] = {
             "n_diary": len(found.entries), "n_diary_left_out": found.n_left_out,
             "n_memories": len(found.memories), "window_start_on": found.first_on,
             "window_end_on": found.last_on,
@@ -130,7 +130,7 @@ def _conclude(run: GrowthRun, written: Written) -> None:
         shown = asdict(written) | {"likes": likes, "dislikes": dislikes}
         shown["ungrounded"] = shown.pop("is_ungrounded")
         shown["warnings"] = [*written.warnings, *warnings]
-        ended = {"mode": mode, "result": shown}
+        ended: dict[str, Any] = {"mode": mode, "result": shown}
         if run.is_dry_run:
             runs.finish(run, RunStatus.DRY_RUN, **ended)
         elif row.agent.archived_at is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 TASK = """\
-Once a week you sit down alone, look back, and rewrite one short note to yourself, {name}: how you have grown \
-and who you are becoming. The note is yours; it will stand next to your background in all that you do from now on.
+Once a week you sit down alone, look back, and rewrite one short note to yourself, {name}: how you have \
+grown and who you are becoming. The note is yours; it will stand next to your background in all that you do.
 
 How to write it:
 - First person, in your own voice, in {language}. Not about "the agent" or "the assistant": I, me, my.

@@ -43,7 +43,7 @@ def commit(
     content: str,
     likes: Sequence[str] | None,
     dislikes: Sequence[str] | None,
-    source: StateSource,
+    source: str,
     created_by: str,
     by: Person | None = None,
     door: str = "task",

@@ -23,7 +23,7 @@ def reply(text: str = NOTE, **more: Any) -> str:
     return json.dumps({"self_growth": text, "likes": None, "dislikes": None, "evidence": [], **more})
 
 
-def run_now(agent: Any, *replies: Any, **request: Any) -> tuple[GrowthRun, ScriptedHost]:
+def run_now(agent: Any, *replies: Any, **request: Any) -> tuple[Any, ScriptedHost]:
     """Ask for a cycle and work it off against a host with these replies."""
     with ScriptedHost(replies) as host, host.installed():
         run = runs.request(agent, by=None, door="command", **request)
@@ -32,7 +32,7 @@ def run_now(agent: Any, *replies: Any, **request: Any) -> tuple[GrowthRun, Scrip
     return run, host
 
 
-def current(agent: Any) -> GrowthState | None:
+def current(agent: Any) -> Any:
     return GrowthState.objects.filter(agent=agent, is_current=True).first()
 
 

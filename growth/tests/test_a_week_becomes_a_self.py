@@ -8,11 +8,13 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from growth.models import GrowthRun
-from growth.services import settings
+from growth.models import GrowthRun, GrowthSettings
+from growth.services import clock, cycle, runs, settings
+from growth.tests.conftest import utc
 from growth.tests.cycles import NOTE, calls, current, reply, run_now, verdicts
 from synth.prompts import assemble
 from synth.services import agents, diary, memories, people
+from synth.testing.scripted_host import ScriptedHost
 
 
 @pytest.fixture
@@ -56,7 +58,8 @@ def test_only_whole_days_before_today_are_looked_at(agent):
     midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     agents.update(agent, {"timezone": "UTC"}, by=None, door="command")
     for text, at in (
-        ("The teapot of today.", midnight), ("The teapot of yesterday night.", midnight - timedelta(seconds=1)),
+        ("The teapot of today.", midnight),
+        ("The teapot of yesterday night.", midnight - timedelta(seconds=1)),
         ("The teapot of a week ago.", midnight - timedelta(days=7)),
         ("The teapot of before.", midnight - timedelta(days=7, seconds=1)),
     ):
@@ -113,7 +116,8 @@ def test_memories_are_limited_in_number_and_length(lived):
 def test_the_newest_days_stay_whole_when_the_week_is_too_long(agent):
     noon = timezone.now().replace(hour=12)
     for days_ago in range(1, 8):
-        diary.write(agent, content=f"Teapot day {days_ago}. " + "wax " * 1500, at=noon - timedelta(days=days_ago))
+        text = f"Teapot day {days_ago}. " + "wax " * 1500
+        diary.write(agent, content=text, at=noon - timedelta(days=days_ago))
     run, host = run_now(agent, reply("Teapot day 1, full of wax, and teapot day 2, full of wax again."))
     assert run.n_diary + run.n_diary_left_out == 7 and run.n_diary_left_out > 0
     assert "Teapot day 1." in host.requests[0].text and "Teapot day 7." not in host.requests[0].text
@@ -156,8 +160,6 @@ def test_a_mode_switched_off_meanwhile_holds_at_commit(lived):
 
 
 def test_a_run_queued_before_off_makes_no_call(lived, monkeypatch):
-    from growth.services import cycle, runs
-
     agent, _ = lived
     run = runs.request(agent, by=None, door="command")
     monkeypatch.setenv("GROWTH_MODE", "off")
@@ -211,11 +213,8 @@ def test_extra_keys_of_a_reply_change_nothing(lived):
 
 
 def test_a_scheduled_run_looks_back_from_its_intended_date(agent):
-    from growth.services import cycle
-    from growth.tests.test_due_weeks import clock, plan, utc
-    from synth.testing.scripted_host import ScriptedHost
-
-    plan(agent, utc("2026-11-25 00:00"))
+    GrowthSettings.objects.filter(agent=agent).update(next_cycle_at=None, next_cycle_on=None)
+    clock.recompute(agent.pk, utc("2026-11-25 00:00"))
     diary.write(agent, content="The teapot of Saturday.", at=utc("2026-11-28 12:00"))
     diary.write(agent, content="The teapot of Sunday.", at=utc("2026-11-29 12:00"))
     clock.start_due(utc("2026-11-30 12:00"))

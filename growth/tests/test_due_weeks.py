@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from growth.models import GrowthRun, GrowthSettings
-from growth.services import clock, runs, settings
+from growth.services import clock, effective, runs, settings
 from growth.tests.conftest import utc
 from synth.services import agents
 
@@ -134,7 +134,7 @@ def test_a_day_moved_inside_a_week_that_ran_means_next_week(agent):
 def test_a_zone_changed_behind_our_back_is_seen_at_claim(agent):
     plan(agent, utc("2026-11-25 00:00"))
     type(agent).objects.filter(pk=agent.pk).update(timezone="America/New_York")
-    clock._seen_environment = clock.environment()
+    clock._seen_environment = effective.environment()
     assert clock.start_due(utc("2026-11-29 03:00")) == 0
     assert GrowthSettings.objects.get(agent=agent).next_cycle_at == utc("2026-11-29 08:00")
     assert clock.start_due(utc("2026-11-29 08:00")) == 1
@@ -143,7 +143,7 @@ def test_a_zone_changed_behind_our_back_is_seen_at_claim(agent):
 def test_an_archived_agent_never_reflects(agent):
     plan(agent, utc("2026-11-25 00:00"))
     agents.archive(agent, by=None, door="command")
-    clock._seen_environment = clock.environment()
+    clock._seen_environment = effective.environment()
     assert clock.start_due(utc("2026-11-29 03:00")) == 0
     assert GrowthSettings.objects.get(agent=agent).next_cycle_at is None
 
@@ -153,7 +153,7 @@ def test_one_bad_row_does_not_stop_the_others(make_agent):
     for one in (bad, good):
         plan(one, utc("2026-11-25 00:00"))
     type(bad).objects.filter(pk=bad.pk).update(timezone="Mars/Olympus")
-    clock._seen_environment = clock.environment()
+    clock._seen_environment = effective.environment()
     at = utc("2026-11-29 03:00")
     assert clock.start_due(at) == 1
     assert GrowthRun.objects.get().agent_id == good.pk
@@ -173,7 +173,7 @@ def test_every_agent_has_a_row_after_start_up(db):
 def test_eight_threads_start_one_run(make_agent):
     agent = make_agent("race")
     plan(agent, utc("2026-11-25 00:00"))
-    clock._seen_environment = clock.environment()
+    clock._seen_environment = effective.environment()
     started = []
 
     def beat():

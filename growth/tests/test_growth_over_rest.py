@@ -26,7 +26,7 @@ def client_of(db: None, settings: Any) -> Any:
 
 
 @pytest.fixture
-def trainers(client_of: Any, trainer: Any) -> APIClient:
+def trainers(client_of: Any, trainer: Any) -> Any:
     return client_of(trainer, "trainer")
 
 

@@ -1,4 +1,4 @@
-"""The guards: at most one stricter retry for the shape, one concrete retry for the ground, three calls in all."""
+"""The guards: one stricter retry for the shape, one concrete retry for the ground, three calls in all."""
 
 from __future__ import annotations
 
@@ -103,10 +103,12 @@ def test_evidence_is_checked_against_the_diary(lived):
 
 def test_a_japanese_note_about_nothing_is_flagged_and_a_good_one_is_not(make_agent, live_week):
     agent = make_agent("minato", language="ja", timezone="Asia/Tokyo")
-    live_week(agent, ("今日は田中さんと商店街で古い時計を修理した。", "雨の中、図書館で李さんに地図を渡した。"))
+    days = ("今日は田中さんと商店街で古い時計を修理した。", "雨の中、図書館で李さんに地図を渡した。")
+    live_week(agent, days)
     run, _ = run_now(agent, reply("私は毎日少しずつ成長しています。これからも頑張りたいと思います。"), "no")
     assert run.status == "applied" and current(agent).is_ungrounded
-    run, _ = run_now(agent, reply("田中さんと古い時計を修理して、商店街が好きになった。李さんに地図を渡した。"))
+    good = "田中さんと古い時計を修理して、商店街が好きになった。李さんに地図を渡した。"
+    run, _ = run_now(agent, reply(good))
     assert (run.n_calls, current(agent).is_ungrounded) == (1, False)
 
 
@@ -127,7 +129,10 @@ def test_every_odd_reply_is_stored_retried_or_failed_with_a_reason(by_the_lighth
         assert current(agent) is None
 
 
-@pytest.mark.parametrize("odd", [one for one in malformed.REPLIES if one.outcome == "retry"], ids=lambda o: o.name)
+UNUSABLE = [one for one in malformed.REPLIES if one.outcome == "retry"]
+
+
+@pytest.mark.parametrize("odd", UNUSABLE, ids=lambda odd: odd.name)
 def test_every_unusable_reply_is_made_good_by_the_stricter_retry(by_the_lighthouse, odd):
     run, _ = run_now(by_the_lighthouse, odd.reply, json.dumps({"self_growth": malformed.GOOD}))
     assert (run.status, run.n_calls) == ("applied", 2)

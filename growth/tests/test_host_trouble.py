@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -10,6 +11,7 @@ from django.utils import timezone
 from growth.models import GrowthRun
 from growth.services import cycle, runs
 from growth.tests.cycles import ABSTRACT, NOTE, calls, current, reply, run_now
+from synth.rowqueue import leases
 from synth.services import agents
 from synth.testing.scripted_host import ScriptedHost
 
@@ -97,7 +99,7 @@ def test_a_run_taken_over_by_another_worker_is_left_to_it(lived):
     def steal(_request):
         return reply()
 
-    claimed = cycle.leases.claim(cycle._open(), at=timezone.now())[0]
+    claimed = leases.claim(cycle._open(), at=timezone.now())[0]
     GrowthRun.objects.filter(pk=run.pk).update(attempt=claimed.attempt + 1)
     with ScriptedHost([steal]) as host, host.installed():
         cycle.work(claimed)
@@ -107,7 +109,7 @@ def test_a_run_taken_over_by_another_worker_is_left_to_it(lived):
 
 def test_without_any_model_the_composer_writes_and_cites(lived, settings):
     settings.LLM_BASE_URL = None
-    run = runs.request(lived, by=None, door="command")
+    run: Any = runs.request(lived, by=None, door="command")
     cycle.run_waiting()
     run.refresh_from_db()
     assert (run.status, run.n_calls, run.writer) == ("applied", 0, "composer")
