@@ -60,8 +60,13 @@ def page() -> str:
     parts = [HEAD]
     for status in statuses():
         drawing = moves.diagram(status.values, status.default, moves.edges(status.docstring))
-        parts += [f"## {status.label}\n", status.meaning + "\n", drawing + "\n", status.docstring + "\n"]
-    return "\n".join(parts)
+        parts += [f"## {status.label}\n", status.meaning + "\n", drawing + "\n", _unwrapped(status.docstring)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _unwrapped(docstring: str) -> str:
+    """Each paragraph on one line, so that a docstring wrapped anew is no drift."""
+    return "".join(" ".join(paragraph.split()) + "\n\n" for paragraph in docstring.split("\n\n"))
 
 
 def _meaning(model: type[models.Model], values: list[str]) -> str:
