@@ -2,6 +2,7 @@
 
 from synth.models.agents import Agent
 from synth.models.audit import AuditEntry, Door
+from synth.models.dialogues import Dialogue, Message, MessageRole, MessageStatus
 from synth.models.diary import DiaryEntry, DiarySource
 from synth.models.install import IdempotentAnswer, Install, Tick
 from synth.models.llm import LlmCall, LlmCallPart, PromptPart
@@ -10,7 +11,27 @@ from synth.models.outbox import EventHandling, HandlingStatus, OutboxEvent
 from synth.models.people import ApiKey, Person, Role
 
 __all__ = [
-    "Agent", "ApiKey", "AuditEntry", "DiaryEntry", "DiarySource", "Door", "EventHandling", "HandlingStatus",
-    "IdempotentAnswer", "Install", "LlmCall", "LlmCallPart", "Memory", "MemoryTerm", "OutboxEvent", "Person",
-    "PromptPart", "Role", "Tick",
+    "Agent",
+    "ApiKey",
+    "AuditEntry",
+    "Dialogue",
+    "DiaryEntry",
+    "DiarySource",
+    "Door",
+    "EventHandling",
+    "HandlingStatus",
+    "IdempotentAnswer",
+    "Install",
+    "LlmCall",
+    "LlmCallPart",
+    "Memory",
+    "MemoryTerm",
+    "Message",
+    "MessageRole",
+    "MessageStatus",
+    "OutboxEvent",
+    "Person",
+    "PromptPart",
+    "Role",
+    "Tick",
 ]

@@ -27,8 +27,12 @@ class Agent(models.Model):
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="reserved_agents", blank=True)
     interface_path = models.CharField(max_length=200, blank=True)
     model_overrides = models.JSONField(default=dict, blank=True)
-    local_only = models.BooleanField(default=False, help_text="Refuse language models and judgment hosts elsewhere")
-    daily_token_cap = models.PositiveIntegerField(null=True, blank=True, help_text="null: the server's; 0: none")
+    local_only = models.BooleanField(
+        default=False, help_text="Refuse language models and judgment hosts elsewhere"
+    )
+    daily_token_cap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="null: the server's; 0: none"
+    )
     created_at = models.DateTimeField(default=now)
     updated_at = models.DateTimeField(auto_now=True)
     archived_at = models.DateTimeField(null=True, blank=True)

@@ -21,7 +21,9 @@ class AuditEntry(models.Model):
     """One change or refused try, never edited. `object` is `app.model:id`; `outcome` is `done` or `refused`."""
 
     at = models.DateTimeField(default=now)
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     actor_label = models.CharField(max_length=200, help_text="username, or the worker's task")
     door = models.CharField(max_length=16, choices=Door)
     action = models.CharField(max_length=64)

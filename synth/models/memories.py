@@ -21,7 +21,11 @@ class Memory(models.Model):
 
     agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="memories")
     about = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="memories_about"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="memories_about",
     )
     name = models.CharField(max_length=100, blank=True)
     text = models.TextField()

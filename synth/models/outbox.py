@@ -46,7 +46,9 @@ class EventHandling(Leased):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["event", "handler"], name="synth_handling_once")]
         indexes = [
-            models.Index(fields=["handler", "due_at"], condition=Q(status="waiting"), name="synth_handling_due"),
+            models.Index(
+                fields=["handler", "due_at"], condition=Q(status="waiting"), name="synth_handling_due"
+            ),
             models.Index(
                 fields=["handler", "lease_until"],
                 condition=Q(status="waiting", lease_until__isnull=False),

@@ -17,7 +17,9 @@ class Person(AbstractUser):
     timezone = models.CharField(max_length=64, default="UTC", help_text="IANA name, for example Europe/Rome")
     language = models.CharField(max_length=16, default="en", help_text="BCP 47 tag")
     country = models.CharField(max_length=2, blank=True, help_text="ISO 3166-1 alpha-2")
-    quiet_hours = models.JSONField(null=True, blank=True, help_text='{"start": "22:00", "end": "07:00"} local')
+    quiet_hours = models.JSONField(
+        null=True, blank=True, help_text='{"start": "22:00", "end": "07:00"} local'
+    )
     is_minor = models.BooleanField(default=False)
     has_proactive_consent = models.BooleanField(default=True)
     has_gift_memory_consent = models.BooleanField(null=True, blank=True, help_text="null: not asked yet")
