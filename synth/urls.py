@@ -7,11 +7,13 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views import defaults
+from django.views.generic import RedirectView
 
 from synth.api.errors import is_api_path, plain_json
 from synth.api.urls import nothing_here
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", RedirectView.as_view(url="/admin/")),
     path("", include("synth.health")),
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),

@@ -6,4 +6,8 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "synth.settings")
 
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+from synth.api.chunked import with_length  # noqa: E402 - settings are read only once Django is set up
+
+application = with_length(_django)

@@ -27,6 +27,12 @@ def both(route: str, view: Callable[..., Any], name: str) -> URLPattern:
     return re_path(rf"^{route}/?$", view, name=name)
 
 
+class DocsView(SpectacularSwaggerSplitView):
+    """The browsable schema. It has no serializers to describe, so OPTIONS is not allowed."""
+
+    metadata_class = None
+
+
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> HttpResponseBase:
     """The answer to a path the API does not have."""
@@ -35,7 +41,7 @@ def nothing_here(request: HttpRequest) -> HttpResponseBase:
 
 urlpatterns = [
     both("schema", SpectacularAPIView.as_view(), "schema"),
-    both("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), "docs"),
+    both("docs", DocsView.as_view(url_name="schema"), "docs"),
     both("me", MeView.as_view(), "me"),
     both("agents", AgentsView.as_view(), "agents"),
     both(rf"agents/{SLUG}", AgentView.as_view(), "agent"),

@@ -152,6 +152,12 @@ def test_a_method_that_is_not_there_is_405(trainer: APIClient, agent: Agent) -> 
     assert "POST" in answer.headers["Allow"]
 
 
+@pytest.mark.parametrize("path", ["schema", "docs", "me", "agents", "agents/wren", "agents/wren/diary"])
+def test_options_and_head_never_break(trainer: APIClient, agent: Agent, path: str) -> None:
+    for method in (trainer.options, trainer.head):
+        assert method(f"/api/{path}/").status_code in (200, 405)
+
+
 def test_an_answer_format_that_is_not_there_is_406(trainer: APIClient) -> None:
     answer = trainer.get("/api/me/", HTTP_ACCEPT="text/csv")
     assert (answer.status_code, answer.json()["error"]["code"]) == (406, "not_acceptable")
