@@ -35,7 +35,7 @@ test-slow: $(DEV_STAMP) ## Million rows, kill matrices, process trees, browser
 	$(BIN)/python -m pytest -q -m slow $(ARGS)
 
 bench: $(DEV_STAMP) ## Measure, with the peers each benchmark names
-	$(BIN)/python -m pytest -q -s bench $(ARGS)
+	$(BIN)/python -m bench.run $(ARGS)
 
 check: $(DEV_STAMP) ## Style, types, import rules, migrations, deployment checks, API snapshot; all, then the verdict
 	@failed=; \
