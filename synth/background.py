@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from synth import liveness
@@ -53,6 +53,8 @@ def ensure_ticks(**_signal: Any) -> None:
     """
     from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
+    if PeriodicTask._meta.db_table not in connection.introspection.table_names():
+        return  # one app is being migrated before the scheduler's
     for plan in TICKS.values():
         if PeriodicTask.objects.filter(name=plan.name).exists():
             continue

@@ -61,6 +61,9 @@ def _say_alive(sender: Any = None, **_: Any) -> None:
 
 @signals.worker_shutting_down.connect
 def _say_goodbye(**_: Any) -> None:
+    from synth.rowqueue import deadline
+
+    deadline.end_all()
     while _heartbeats:
         _heartbeats.pop().stop()
 

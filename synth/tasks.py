@@ -11,8 +11,11 @@ from synth.services import draining, outbox
 
 @shared_task(name="synth.tasks.drain_handler")
 def drain_handler(handler: str) -> None:
-    """Handle what waits for one event handler."""
-    draining.drain(handler)
+    """Handle what waits for one event handler; what time does not allow is left to the next drain."""
+    deadline = Deadline(50)
+    draining.drain(handler, deadline)
+    if deadline.is_over:
+        outbox.ring_handlers([handler])
 
 
 @shared_task(name="synth.tasks.drain_outbox")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import TypeVar
 import structlog
 
 T = TypeVar("T")
+# Set once this process has been asked to end: loops finish the row at hand and leave the rest to others.
+_is_ending = threading.Event()
 log = structlog.get_logger(__name__)
 
 
@@ -26,8 +29,13 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Whether no time is left."""
-        return self.remaining_s <= 0
+        """Whether no time is left, or the process is ending."""
+        return self.remaining_s <= 0 or _is_ending.is_set()
+
+
+def end_all() -> None:
+    """Let every deadline of this process be over."""
+    _is_ending.set()
 
 
 @dataclass

@@ -82,6 +82,20 @@ def test_a_worker_that_ends_well_takes_its_sign_down(tmp_path):
         assert not lives("worker")
 
 
+def test_a_worker_asked_to_end_finishes_its_event_and_leaves_the_rest(tmp_path):
+    log = tmp_path / "worker.log"
+    with processes.worker(log, TEST_HANDLER_SLEEPS="1") as process:
+        assert processes.wait_for(lambda: lives("worker")), log.read_text()
+        processes.python(PUBLISH % 30)
+        assert processes.wait_for(lambda: handled() >= 1), log.read_text()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0, log.read_text()
+    assert 1 <= handled() < 30
+    assert not EventHandling.objects.filter(lease_until__isnull=False).exists()
+    assert set(helpers.rows_by_event().values()) == {1}
+    assert len(helpers.rows_by_event()) == handled()
+
+
 def test_a_worker_killed_at_work_leaves_its_events_to_the_next(tmp_path):
     first, second = tmp_path / "first.log", tmp_path / "second.log"
     with processes.worker(first, SYNTH_FAULT="outbox.handled.before:2") as process:

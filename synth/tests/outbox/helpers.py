@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ def leave_a_row(payload: dict[str, Any]) -> None:
     AuditEntry.objects.create(actor_label="test", door="task", action="handled", object=done)
     if os.environ.get("TEST_HANDLER_SAYS"):
         structlog.get_logger("test").info("test_handler", event_id=payload["id"])
+    time.sleep(float(os.environ.get("TEST_HANDLER_SLEEPS", "0")))
     if os.environ.get("TEST_HANDLER_FAILS"):
         raise RuntimeError("asked to fail")
 

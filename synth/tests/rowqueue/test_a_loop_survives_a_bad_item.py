@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+
+from synth.rowqueue import deadline
 from synth.rowqueue.deadline import Deadline, Tally, each
 
 
@@ -19,6 +22,14 @@ def test_one_bad_item_does_not_stop_the_others():
 
 def test_items_after_the_deadline_are_left():
     assert each([1, 2], lambda item: item, Deadline(0), what="test") == Tally(n_left=2)
+
+
+def test_all_deadlines_are_over_when_the_process_ends(monkeypatch):
+    monkeypatch.setattr(deadline, "_is_ending", threading.Event())
+    limit = Deadline(10)
+    assert not limit.is_over
+    deadline.end_all()
+    assert limit.is_over
 
 
 def test_a_deadline_counts_down_to_zero():
