@@ -65,7 +65,7 @@ def wait_until(condition: Callable[[], bool], seconds: float, step_s: float = 0.
 
 
 def interrupted_make() -> Callable[[], bool]:
-    """A question: has the `make` that started this process got a SIGINT or SIGHUP of its own?
+    """A question: was the `make` that started this process killed, or sent a SIGINT or SIGHUP of its own?
 
     GNU make waits for its child then and does not pass the signal on; while it waits, the signal is blocked.
     """
@@ -76,8 +76,10 @@ def interrupted_make() -> Callable[[], bool]:
         is_make = False
 
     def ask() -> bool:
-        if not is_make or os.getppid() != parent:
+        if not is_make:
             return False
+        if os.getppid() != parent:
+            return True
         try:
             lines = Path(f"/proc/{parent}/status").read_text().splitlines()
         except OSError:

@@ -99,7 +99,8 @@ def test_up_runs_the_same_roles_on_real_servers_and_starts_no_store(new_tree):
         assert tree.pids() == []
 
 
-def test_a_make_that_was_interrupted_alone_takes_the_stack_down(new_tree, tmp_path):
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGKILL])
+def test_a_make_that_is_signalled_alone_takes_the_stack_down(new_tree, tmp_path, sig):
     tree = new_tree()
     makefile = tmp_path / "Makefile"
     makefile.write_text(f"run:\n\t@exec '{tree.python}' {' '.join(DUMMY)}\n")
@@ -108,6 +109,6 @@ def test_a_make_that_was_interrupted_alone_takes_the_stack_down(new_tree, tmp_pa
             ["make", "-f", str(makefile), "run"], env=tree.env, cwd=CHECKOUT, stdout=out, stderr=out
         )
     assert wait(lambda: "READY" in tree.output())
-    make.send_signal(signal.SIGINT)
+    make.send_signal(sig)
     make.wait(40)
-    assert wait(lambda: not tree.pids(), 5)
+    assert wait(lambda: not tree.pids(), 20)
