@@ -348,7 +348,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='eventhandling',
-            index=models.Index(condition=models.Q(('status', 'waiting')), fields=['handler', 'due_at'], name='synth_handling_due'),
+            index=models.Index(condition=models.Q(('status', 'waiting')), fields=['handler', 'due_at', 'id'], name='synth_handling_due'),
         ),
         migrations.AddIndex(
             model_name='eventhandling',

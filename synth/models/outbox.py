@@ -32,8 +32,8 @@ class HandlingStatus(models.TextChoices):
 
 
 class EventHandling(Leased):
-    """One event at one handler: `waiting → handled`, or `waiting → parked` after 8 tries; an operator's retry moves
-    `parked → waiting`. The move to handled is in the transaction of the handler's own work.
+    """One event at one handler: `waiting → handled`, or `waiting → parked` after 8 tries; an operator's retry
+    moves `parked → waiting`. The move to handled is in the transaction of the handler's own work.
     """
 
     event = models.ForeignKey(OutboxEvent, on_delete=models.CASCADE, related_name="handlings")
@@ -47,7 +47,7 @@ class EventHandling(Leased):
         constraints = [models.UniqueConstraint(fields=["event", "handler"], name="synth_handling_once")]
         indexes = [
             models.Index(
-                fields=["handler", "due_at"], condition=Q(status="waiting"), name="synth_handling_due"
+                fields=["handler", "due_at", "id"], condition=Q(status="waiting"), name="synth_handling_due"
             ),
             models.Index(
                 fields=["handler", "lease_until"],
