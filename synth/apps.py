@@ -13,13 +13,17 @@ class SynthConfig(AppConfig):
 
     def ready(self) -> None:
         """One line for each thing that registers itself; keep it a list."""
-        from synth import background, checks, metrics  # noqa: F401 - checks register when imported
+        from synth import background, checks, metrics, registries  # noqa: F401 - checks register when imported
         from synth.llm import door  # noqa: F401 - declares its fault points
         from synth.prompts import core_layers
         from synth.rowqueue.queues import register_queue
+        from synth.services import dialogues
 
         background.register_tick("synth.drain_outbox", "synth.tasks.drain_outbox")
         background.register_tick("synth.prune_outbox", "synth.tasks.prune_outbox", every_s=3600)
+        background.register_tick("synth.settle_turns", "synth.tasks.settle_turns")
+        registries.erasers.add("synth.dialogues", dialogues.erase_of)
+        background.register_tick("synth.let_go", "synth.tasks.let_go", every_s=3600)
         register_queue("outbox", "synth.EventHandling", Q(status="waiting"))
         metrics.register()
         core_layers.register_all()

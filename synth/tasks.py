@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from synth.rowqueue.deadline import Deadline
-from synth.services import draining, outbox
+from synth.services import dialogues, draining, outbox
 
 
 @shared_task(name="synth.tasks.drain_handler")
@@ -28,3 +28,9 @@ def drain_outbox() -> None:
 def prune_outbox() -> None:
     """Each hour: delete events that all handlers finished two weeks ago."""
     outbox.prune(Deadline(50))
+
+
+@shared_task(name="synth.tasks.settle_turns")
+def settle_turns() -> None:
+    """Each minute: mark answers whose process died as failed, so that their dialogues go on."""
+    dialogues.settle_crashed(timezone.now())

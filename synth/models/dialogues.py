@@ -62,7 +62,8 @@ class Message(Leased):
     """One node of the tree: `streaming → complete | cancelled | failed`; most are born complete.
 
     A streaming message is leased by the process that answers; one whose lease ran out is settled as failed.
-    `fingerprint` names the prompt of an answer. At most one answer streams in a dialogue.
+    `fingerprint` names the prompt of an answer. At most one answer streams in a dialogue. `dedupe_key`
+    makes saving safe to repeat: `post:<Idempotency-Key>` of a person's message, `node:<key>` of a proactive one.
     """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="messages")
@@ -77,6 +78,7 @@ class Message(Leased):
     metadata = models.JSONField(default=dict, blank=True)
     status = models.CharField(max_length=16, choices=MessageStatus, default=MessageStatus.COMPLETE)
     fingerprint = models.CharField(max_length=64, blank=True)
+    dedupe_key = models.CharField(max_length=220, blank=True)
     at = models.DateTimeField(default=now)
     due_at = models.DateTimeField(default=now)
 
@@ -91,7 +93,12 @@ class Message(Leased):
         constraints = [
             models.UniqueConstraint(
                 fields=["dialogue"], condition=Q(status="streaming"), name="synth_message_one_answer"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["dialogue", "dedupe_key"],
+                condition=~Q(dedupe_key=""),
+                name="synth_message_key_once",
+            ),
         ]
 
     def __str__(self) -> str:

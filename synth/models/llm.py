@@ -24,7 +24,8 @@ class LlmCall(models.Model):
 
     `outcome` is `ok` or a reason of `synth.llm.reasons`. `session` binds it to its work (`cycle:12`,
     `dialogue:<id>`). `journal_key` lets work resumed after a crash find the reply it already paid for.
-    `fingerprint` names the prompt layers that were in it.
+    `fingerprint` names the prompt layers that were in it. `tool_calls` is what the model asked for:
+    `[{id, name, arguments}]`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -46,6 +47,7 @@ class LlmCall(models.Model):
     outcome = models.CharField(max_length=32)
     error = models.TextField(blank=True)
     response_text = models.TextField(blank=True)
+    tool_calls = models.JSONField(default=list, blank=True)
     parts: models.ManyToManyField[PromptPart, LlmCallPart] = models.ManyToManyField(
         PromptPart, through="LlmCallPart", related_name="calls"
     )

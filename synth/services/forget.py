@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,13 +31,13 @@ def forget_traces(traces: Traces) -> dict[str, int]:
     with transaction.atomic():
         rows = PromptPart.objects.filter(is_removed=False).iterator(chunk_size=_CHUNK)
         counts = forget([row.sha256 for row in rows if traces.are_in(row.text)])
-        replies = LlmCall.objects.exclude(response_text__in=["", REMOVED], error="").only(
-            "response_text", "error"
+        replies = LlmCall.objects.exclude(response_text__in=["", REMOVED], error="", tool_calls=[]).only(
+            "response_text", "error", "tool_calls"
         )
         found = [
             row.pk
             for row in replies.iterator(chunk_size=_CHUNK)
-            if traces.are_in(row.response_text) or traces.are_in(row.error)
+            if any(map(traces.are_in, (row.response_text, row.error, _json(row.tool_calls))))
         ]
         counts["synth.LlmCall"] += _clear(LlmCall.objects.filter(pk__in=found))
     return counts
@@ -57,6 +58,11 @@ def forget_session(session: str) -> dict[str, int]:
     return _forget_calls(LlmCall.objects.filter(session=session))
 
 
+def forget_sessions(sessions: Iterable[str]) -> dict[str, int]:
+    """`forget_session` for several that go together: what only they share goes too."""
+    return _forget_calls(LlmCall.objects.filter(session__in=list(sessions)))
+
+
 def _forget_calls(calls: QuerySet[LlmCall]) -> dict[str, int]:
     ids = list(calls.values_list("pk", flat=True))
     with transaction.atomic():
@@ -72,7 +78,11 @@ def _forget_calls(calls: QuerySet[LlmCall]) -> dict[str, int]:
 
 def _clear(calls: QuerySet[LlmCall]) -> int:
     ids = list(calls.exclude(response_text=REMOVED).values_list("pk", flat=True))
-    return LlmCall.objects.filter(pk__in=ids).update(response_text=REMOVED, error="")
+    return LlmCall.objects.filter(pk__in=ids).update(response_text=REMOVED, error="", tool_calls=[])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if value else ""
 
 
 def names_of(person: Person) -> list[str]:

@@ -33,12 +33,12 @@ def _sweep_calls(at: datetime) -> tuple[int, int]:
     """Take parts, reply and error from one chunk of old calls; the row with its counts stays."""
     with transaction.atomic():
         old = LlmCall.objects.filter(at__lt=at - CHAT_BODIES).exclude(purpose__in=LASTING_PURPOSES)
-        bodied = old.exclude(response_text="", error="") | old.filter(call_parts__isnull=False)
+        bodied = old.exclude(response_text="", error="", tool_calls=[]) | old.filter(call_parts__isnull=False)
         ids = list(bodied.order_by().distinct().values_list("pk", flat=True)[:_CHUNK])
         links = LlmCallPart.objects.filter(call_id__in=ids)
         parts = set(links.values_list("part_id", flat=True))
         links.delete()
-        LlmCall.objects.filter(pk__in=ids).update(response_text="", error="")
+        LlmCall.objects.filter(pk__in=ids).update(response_text="", error="", tool_calls=[])
         return len(ids), delete_orphans(parts)
 
 

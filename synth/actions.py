@@ -1,0 +1,219 @@
+"""What a model may ask for: `register` an action, `offered` as tools, `perform` checked and audited.
+
+An action is named `noun_verb`, has one argument model, a risk and a word on who may cause it. What the model
+says it did is never believed: the text of the `Outcome` is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from synth.errors import DomainError
+from synth.turns import Turn
+
+Risk = Literal["read", "reversible", "needs_approval"]
+Who = Literal["anyone", "trainer", "operator"]
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+MAX_TEXT_CHARS = 16_000  # of an outcome, as the model reads it
+log = structlog.get_logger(__name__)
+
+# Why an action was not performed, as the model is told.
+REFUSALS = {
+    "unknown_action": "There is no such action.",
+    "invalid_payload": "The payload does not fit this action.",
+    "not_allowed": "The person who started this turn may not cause this action.",
+    "needs_approval": "A person must approve this action first, and nobody was asked.",
+    "quoted": "This action only repeats text from the conversation or from data; it was not performed.",
+    "action_broke": "The action broke; nothing more is known. Do not say that it was done.",
+}
+# The model may put these right, so they count as correction rounds.
+CORRECTABLE = frozenset({"unknown_action", "invalid_payload", "not_allowed", "needs_approval", "quoted"})
+
+
+class NoArguments(BaseModel, extra="forbid"):
+    """The arguments of an action that takes none."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an action. `text` is the line of truth, read by the model and kept in the dialogue.
+
+    `data` is for programs (JSON values). `code` names a refusal: a key of `REFUSALS` or a service's own.
+    """
+
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    is_ok: bool = True
+    code: str = ""
+
+    @property
+    def is_correctable(self) -> bool:
+        """Whether the model did it wrong and may try again."""
+        return self.code in CORRECTABLE
+
+
+Handler = Callable[[Turn, Any], Outcome]
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing a model may ask for.
+
+    `handler(turn, arguments)` gets an instance of `arguments`, a pydantic model with extra=forbid. With
+    `raw_payload` it gets the JSON value as it came: `{}`, or None for null and for no payload at all. It may
+    open its own transactions and raise DomainError. `offer` can hide the action where it makes no sense.
+    """
+
+    name: str
+    description: str
+    handler: Handler
+    arguments: type[BaseModel] = NoArguments
+    risk: Risk = "read"
+    who: Who = "anyone"
+    raw_payload: bool = False
+    offer: Callable[[Turn], bool] | None = None
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"action {self.name!r}: small letters, digits and _ only")
+        if self.risk not in get_args(Risk) or self.who not in get_args(Who):
+            raise ValueError(f"action {self.name}: unknown risk {self.risk!r} or who {self.who!r}")
+        if self.arguments.model_config.get("extra") != "forbid":
+            raise ValueError(f"action {self.name}: its arguments must forbid extra keys")
+
+    def tool(self) -> dict[str, Any]:
+        """The action as an OpenAI tool."""
+        schema = self.arguments.model_json_schema()
+        function = {"name": self.name, "description": self.description, "parameters": schema}
+        return {"type": "function", "function": function}
+
+
+_actions: dict[str, Action] = {}
+
+
+def register(action: Action) -> None:
+    """Add an action; called from an app's `ready()`. A name added twice is a programming error."""
+    if action.name in _actions:
+        raise ValueError(f"action {action.name} is registered twice")
+    _actions[action.name] = action
+
+
+def unregister(name: str) -> None:
+    """Take an action out again; for tests."""
+    _actions.pop(name, None)
+
+
+def registered() -> Iterator[Action]:
+    """Every action, by name."""
+    return iter([_actions[name] for name in sorted(_actions)])
+
+
+def available(turn: Turn) -> list[Action]:
+    """The actions this turn may cause now, by name."""
+    found = [a for a in registered() if a.risk != "needs_approval" and _may(turn, a)]
+    return [action for action in found if _is_offered(turn, action)]
+
+
+def offered(turn: Turn) -> list[dict[str, Any]]:
+    """`available` as OpenAI tools."""
+    return [action.tool() for action in available(turn)]
+
+
+def perform(turn: Turn, name: str, payload: Any) -> Outcome:
+    """Do one action for a turn. Never raises; a refusal is an `Outcome` with `is_ok=False` and a `code`.
+
+    `payload` is the JSON value the model gave: null and no payload are both None. Call it outside of any
+    transaction. Refused tries, and whatever changes something, leave an audit entry.
+    """
+    action = _actions.get(name)
+    if action is None:
+        known = ", ".join(a.name for a in available(turn)) or "none"
+        return _refuse(turn, name, "unknown_action", f"Available are: {known}.")
+    if not _may(turn, action):
+        return _refuse(turn, name, "not_allowed")
+    if action.risk == "needs_approval":
+        return _refuse(turn, name, "needs_approval")
+    arguments = payload
+    if not action.raw_payload:
+        try:
+            arguments = action.arguments.model_validate({} if payload is None else payload)
+        except ValidationError as error:
+            return _refuse(turn, name, "invalid_payload", first_errors(error))
+    return _run(turn, action, arguments)
+
+
+def refuse(turn: Turn, name: str, code: str, detail: str = "") -> Outcome:
+    """A refusal by whoever runs the turn; audited like any other."""
+    return _refuse(turn, name, code, detail)
+
+
+def first_errors(error: ValidationError) -> str:
+    """Where and what, for at most three errors; never the input itself."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)[:3]
+    return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'payload'}: {e['msg']}" for e in found)[:300]
+
+
+def _is_offered(turn: Turn, action: Action) -> bool:
+    if action.offer is None:
+        return True
+    try:
+        return action.offer(turn)
+    except Exception:  # noqa: BLE001 - an app's trouble must not take the agent's other actions away
+        log.exception("action_offer_failed", action=action.name)
+        return False
+
+
+def _may(turn: Turn, action: Action) -> bool:
+    if action.who == "anyone":
+        return True
+    if turn.person is None:
+        return False
+    return turn.is_operator if action.who == "operator" else turn.still_trained_by_person()
+
+
+def _run(turn: Turn, action: Action, arguments: Any) -> Outcome:
+    try:
+        outcome = action.handler(turn, arguments)
+    except DomainError as error:
+        outcome = Outcome(error.message, is_ok=False, code=error.code)
+    except Exception:  # noqa: BLE001 - whatever an action does, the agent must still be able to answer
+        log.exception("action_broke", action=action.name)
+        outcome = Outcome(REFUSALS["action_broke"], is_ok=False, code="action_broke")
+    if action.risk != "read" or outcome.code:
+        _audit(turn, action.name, outcome)
+    return outcome
+
+
+def _refuse(turn: Turn, name: str, code: str, detail: str = "") -> Outcome:
+    outcome = Outcome(f"{REFUSALS[code]} {detail}".strip(), is_ok=False, code=code)
+    _audit(turn, name, outcome)
+    return outcome
+
+
+def _audit(turn: Turn, name: str, outcome: Outcome) -> None:
+    from synth.services import audit
+
+    who = turn.person or "background turn"
+    action = re.sub(r"[^\w.-]", "?", name)[:64] or "?"
+    if outcome.is_ok:
+        audit.record(
+            who, door="chat", action=action, object=turn.label, agent=turn.agent,
+            after={"result": outcome.text[:300]},
+        )  # fmt: skip
+    else:
+        audit.record_refused(
+            who, door="chat", action=action, object=turn.label, agent=turn.agent,
+            reason=outcome.code or outcome.text[:300],
+        )  # fmt: skip
+
+
+def canonical(payload: Any) -> str:
+    """The same text for the same JSON value."""
+    return json.dumps(payload, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

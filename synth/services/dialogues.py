@@ -1,0 +1,191 @@
+"""Dialogues: begun, named, put away, deleted with a receipt; messages that answer no question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils.timezone import now
+
+from synth import faults
+from synth.errors import Conflict
+from synth.models import Agent, Dialogue, Message, MessageRole, MessageStatus, Person
+from synth.services import fields, forget
+
+if TYPE_CHECKING:
+    from synth.services.erase import Erasure
+
+MAX_TITLE_CHARS = 200
+MAX_CONTENT_CHARS = 32_000
+_CHUNK = 200
+log = structlog.get_logger(__name__)
+faults.declare(
+    "dialogues.delete.before", "a dialogue and its prompts are gone, the transaction is still open"
+)
+
+
+def session(dialogue: Dialogue) -> str:
+    """What binds language model calls and judgments to a dialogue."""
+    return f"dialogue:{dialogue.pk}"
+
+
+def create(
+    agent: Agent,
+    person: Person,
+    *,
+    title: str = "",
+    scratch: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+) -> Dialogue:
+    """Begin a dialogue. Conflict `agent_archived`; Invalid for a title that is too long.
+
+    Whether the agent is open to the person is the caller's question (`selectors.agents_seen`).
+    """
+    refuse_archived(agent)
+    return Dialogue.objects.create(
+        agent=agent, person=person, title=_title(title), is_scratch=scratch, metadata=dict(metadata or {})
+    )
+
+
+def rename(dialogue: Dialogue, title: str) -> Dialogue:
+    """Give a title; a blank one takes it away."""
+    dialogue.title = _title(title)
+    dialogue.save(update_fields=["title"])
+    return dialogue
+
+
+def archive(dialogue: Dialogue) -> Dialogue:
+    """Put a dialogue away; a typed message brings it back. Conflict `turn_running`. Safe to repeat."""
+    with transaction.atomic():
+        row = lock(dialogue.pk)
+        refuse_running(row)
+        if row.archived_at is None:
+            row.archived_at = now()
+            row.save(update_fields=["archived_at"])
+    return row
+
+
+def unarchive(dialogue: Dialogue) -> Dialogue:
+    """Bring a dialogue back. Safe to repeat."""
+    with transaction.atomic():
+        row = lock(dialogue.pk)
+        row.archived_at = None
+        row.save(update_fields=["archived_at"])
+    return row
+
+
+def delete(dialogue: Dialogue) -> dict[str, int]:
+    """Delete a dialogue, its messages, and the text of its prompts and replies; rows by table.
+
+    Conflict `turn_running` while an answer is on its way, `dialogue_gone` when somebody was faster.
+    """
+    with transaction.atomic():
+        row = lock(dialogue.pk)
+        refuse_running(row)
+        counts: Counter[str] = Counter(forget.forget_sessions([session(row)]))
+        counts.update(row.delete()[1])
+        faults.point("dialogues.delete.before")
+    return {table: n for table, n in sorted(counts.items()) if n}
+
+
+def erase_of(erasure: Erasure) -> dict[str, int]:
+    """Part of erasing a person: forget what was sent and answered in their dialogues, then delete these."""
+    if erasure.person is None:
+        return {}
+    rows = Dialogue.objects.select_for_update().filter(person=erasure.person)
+    counts: Counter[str] = Counter(forget.forget_sessions([session(row) for row in rows]))
+    counts.update(Dialogue.objects.filter(person=erasure.person).delete()[1])
+    return {table: n for table, n in sorted(counts.items()) if n}
+
+
+def attach_proactive_node(
+    dialogue: Dialogue, content: str, metadata: Mapping[str, Any] | None = None, dedupe: str = ""
+) -> Message:
+    """Add a message of the agent that answers no question, at the end of the active branch.
+
+    With `dedupe` (at most 200 characters) the same key gives the same message, however often it is sent. Part
+    of the caller's transaction, if there is one. Brings an archived dialogue back. Conflict `dialogue_gone`.
+    """
+    fields.text(content, "content", max_chars=MAX_CONTENT_CHARS, is_blank_allowed=False)
+    key = f"node:{fields.text(dedupe, 'dedupe', max_chars=200)}" if dedupe else ""
+    with transaction.atomic():
+        row = lock(dialogue.pk)
+        if key and (earlier := Message.objects.filter(dialogue=row, dedupe_key=key).first()):
+            return earlier
+        node = Message.objects.create(
+            dialogue=row,
+            parent_id=row.active_leaf_id,
+            role=MessageRole.PROACTIVE,
+            content=content,
+            metadata=dict(metadata or {}),
+            dedupe_key=key,
+        )
+        touch(row, leaf=node)
+    return node
+
+
+def settle_crashed(at: datetime, dialogue: Dialogue | None = None) -> int:
+    """Mark answers whose process went silent (lease over at `at`) as failed, `crashed`; how many.
+
+    The attempt goes up, so a slow process that still lives can no longer write its answer.
+    """
+    silent = Message.objects.filter(status=MessageStatus.STREAMING, lease_until__lte=at)
+    if dialogue is not None:
+        silent = silent.filter(dialogue=dialogue)
+    n_settled = 0
+    for row in silent.order_by("lease_until")[:_CHUNK]:
+        same = silent.filter(pk=row.pk, attempt=row.attempt)
+        n_settled += same.update(
+            status=MessageStatus.FAILED,
+            metadata={**row.metadata, "reason": "crashed"},
+            attempt=F("attempt") + 1,
+            lease_until=None,
+        )
+    if n_settled:
+        log.warning("turns_crashed", n_settled=n_settled)
+    return n_settled
+
+
+def lock(dialogue_id: Any) -> Dialogue:
+    """The row, locked until the caller's transaction ends. Conflict `dialogue_gone`."""
+    rows = Dialogue.objects.select_for_update(of=("self",)).select_related("agent", "person")
+    row = rows.filter(pk=dialogue_id).first()
+    if row is None:
+        raise Conflict("The dialogue was deleted meanwhile.", code="dialogue_gone")
+    return row
+
+
+def refuse_archived(agent: Agent) -> None:
+    """Conflict `agent_archived` for an agent that is put away."""
+    if agent.archived_at is not None:
+        at = agent.archived_at.isoformat()
+        raise Conflict("The agent is archived.", code="agent_archived", archived_at=at)
+
+
+def refuse_running(dialogue: Dialogue) -> None:
+    """Conflict `turn_running`, with who asked and when, while an answer is on its way in this dialogue."""
+    settle_crashed(now(), dialogue)
+    running = Message.objects.filter(dialogue=dialogue, status=MessageStatus.STREAMING).first()
+    if running is not None:
+        raise Conflict(
+            "The agent is still answering in this dialogue.",
+            code="turn_running",
+            by=dialogue.person.username,
+            since=running.at.isoformat(),
+            message_id=running.pk,
+        )
+
+
+def touch(dialogue: Dialogue, *, leaf: Message) -> None:
+    """Something was said: the branch shown ends at `leaf`, and the dialogue is no longer put away."""
+    dialogue.active_leaf, dialogue.at, dialogue.archived_at = leaf, now(), None
+    dialogue.save(update_fields=["active_leaf", "at", "archived_at"])
+
+
+def _title(title: str) -> str:
+    return fields.one_line(title, "title", max_chars=MAX_TITLE_CHARS)
