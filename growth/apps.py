@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import AppConfig
+from django.db.models import Q
 from django.db.models.signals import post_migrate
 
 
@@ -16,7 +17,9 @@ class GrowthConfig(AppConfig):
     def ready(self) -> None:
         """Options, layers, handlers, ticks and checks; nothing here touches the database."""
         from growth import checks, handlers, options, prompts, ticks  # noqa: F401 - importing registers them
+        from synth.rowqueue.queues import register_queue
 
+        register_queue("growth_runs", "growth.GrowthRun", Q(status__in=["queued", "running"]))
         prompts.register()
         ticks.register()
         post_migrate.connect(_replan, sender=self, dispatch_uid="growth.replan")

@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 
 HIDDEN = "[hidden]"
+PROBES = ("/healthz", "/readyz", "/metrics")
 _SECRET_KEY = re.compile(
     r"(?:^|_|-)(?:api[_-]?key|authorization|passw(?:or)?d|secret(?:_key)?|cookie|token|field_key|gift_code_key)$",
     re.I,
@@ -64,6 +65,18 @@ def _clean(value: Any, depth: int = 0) -> Any:
     return _clean(str(value), depth + 1)
 
 
+class News(logging.Filter):
+    """Keeps one line a request, its end, and none for the probes that ask for health every few seconds."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """False for a line that tells nobody anything."""
+        event = record.msg
+        if record.name != "django_structlog.middlewares.request" or not isinstance(event, dict):
+            return True
+        path = str(event.get("request", "")).partition(" ")[2]
+        return event.get("event") != "request_started" and path not in PROBES
+
+
 def _processors() -> list[Any]:
     return [
         structlog.contextvars.merge_contextvars,
@@ -86,13 +99,25 @@ def configure(level: str, fmt: str) -> None:
         # Hidden last, so that nothing added on the way slips past.
         "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, last],
     }
-    quiet = ("httpx", "httpcore", "openai", "axes.apps", "django_structlog.celery")
+    quiet = (
+        "httpx",
+        "httpcore",
+        "openai",
+        "axes.apps",
+        "django_structlog.celery",
+        "django.request",  # the middleware's own line says the same, with ids
+        "celery.worker.strategy",
+        "celery.beat",
+    )
     logging.config.dictConfig(
         {
             "version": 1,
             "disable_existing_loggers": False,
             "formatters": {"line": line},
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+            "filters": {"news": {"()": News}},
+            "handlers": {
+                "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["news"]}
+            },
             "root": {"handlers": ["stderr"], "level": level.upper()},
             "loggers": {
                 **{name: {"level": "WARNING"} for name in quiet},

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from synth.rowqueue.deadline import Deadline
-from synth.services import dialogues, draining, outbox
+from synth.services import dialogues, draining, outbox, retention
 
 
 @shared_task(name="synth.tasks.drain_handler")
@@ -34,3 +34,9 @@ def prune_outbox() -> None:
 def settle_turns() -> None:
     """Each minute: mark answers whose process died as failed, so that their dialogues go on."""
     dialogues.settle_crashed(timezone.now())
+
+
+@shared_task(name="synth.tasks.let_go")
+def let_go() -> None:
+    """Each hour: remove bodies of old language model calls and answers kept for repeated requests."""
+    retention.sweep(timezone.now())
