@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,10 +18,11 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from growth import selectors
 from growth.models import OPEN_STATUSES, GrowthRun, GrowthSettings, GrowthState
-from growth.options import DAY_NAMES, FIELDS
+from growth.options import DAY_NAMES, FIELDS, WEEKLY_DAY
 from growth.services import effective, page, runs, settings, states
 from synth.admin.base import AgentFilter, CoreAdmin, RowForm, steward
 from synth.errors import Conflict, DomainError
@@ -63,10 +65,16 @@ class SettingsForm(RowForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name, field in self.fields.items():
+            field.help_text = FIELDS[name].help
         if "weekly_day" in self.fields:
-            self.fields["weekly_day"].help_text = f"On the agent's own calendar: {', '.join(DAY_NAMES)}"
-        if "weekly_time" in self.fields:
-            self.fields["weekly_time"].help_text = "HH:MM, the agent's local time"
+            # A day that does not fit stays choosable, so that saving another field does not change it unseen.
+            days = dict.fromkeys([*DAY_NAMES, self.instance.weekly_day])
+            self.fields["weekly_day"] = forms.ChoiceField(
+                choices=[(day, day) for day in days],
+                widget=UnfoldAdminSelectWidget,
+                help_text=WEEKLY_DAY.help,
+            )
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}

@@ -63,12 +63,12 @@ def build(run: GrowthRun, settings: EffectiveSettings) -> Context:
 def _recalled(run: GrowthRun, entries: Sequence[Entry], limit: int) -> tuple[str, ...]:
     """Memories about nobody in particular that the week's keywords bring up, each cut to 400 characters.
 
-    Freshness counts from the run's making, so a run taken up again is asked with the same words.
+    Freshness counts from the run's first start, so a run taken up again is asked with the same words.
     """
     words = keywords(_newest_chars(entries), MAX_KEYWORDS) if limit else []
     if not words:
         return ()
-    found = memories.recall(run.agent, words, about=None, limit=limit, at=run.created_at)
+    found = memories.recall(run.agent, words, about=None, limit=limit, at=run.started_at)
     return tuple(one.memory.text[:MEMORY_CHARS] for one in found)
 
 

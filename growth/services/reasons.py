@@ -14,7 +14,6 @@ EXPLANATIONS: dict[str, str] = {
     "spend_cap": "The agent's tokens for today are spent. Nothing changed.",
     "local_only": "The agent may only use models on this machine, and the configured one is elsewhere.",
     "no_language_model": "The language model was taken away meanwhile. Nothing changed.",
-
     "proposals_not_built": "Mode is request, and proposals are not built yet. The result is kept here.",
     "gave_up": "The work on it died several times. Nothing changed.",
     "internal_error": "Something broke; the log has it under this run. Nothing changed.",

@@ -151,7 +151,8 @@ class Rewrite:
 
     def _request(self) -> Request:
         agent = self.run.agent
-        prompt = assemble(agent, PURPOSE, at=self.run.created_at)
+        # The first start, not this one: taken up again, the run must send the same words.
+        prompt = assemble(agent, PURPOSE, at=self.run.started_at)
         task = prompt_text.task(agent.name, agent.language, rules.MAX_CHARS)
         layers = prompt.message()
         parts = (*layers.parts, ("growth_task", task)) if layers.text else (("growth_task", task),)

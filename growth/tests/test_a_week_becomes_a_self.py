@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -223,3 +224,17 @@ def test_a_scheduled_run_looks_back_from_its_intended_date(agent):
         cycle.run_waiting()
     assert "of Saturday" in host.requests[0].text and "of Sunday" not in host.requests[0].text
     assert GrowthRun.objects.get().status == "applied"
+
+
+def test_a_diary_of_200_000_characters_costs_little(agent):
+    noon = timezone.now().replace(hour=12)
+    for n in range(100):
+        at = noon - timedelta(days=1 + n % 7, minutes=n)
+        text = f"{n}. Jay's teapot. " + "The wax and the lamp of the harbour. " * 55
+        diary.write(agent, content=text, at=at)
+    good = reply("I polished Jay's teapot with wax by the lamp of the harbour.")
+    run_now(agent, good)
+    began = time.monotonic()
+    run, _ = run_now(agent, good)
+    assert time.monotonic() - began < 5
+    assert (run.status, run.n_diary + run.n_diary_left_out) == ("applied", 100)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from growth.models import GrowthRun, GrowthSettings
 from growth.services import clock, effective, runs, settings
@@ -167,6 +169,35 @@ def test_every_agent_has_a_row_after_start_up(db):
     GrowthSettings.objects.filter(agent=made).delete()
     clock.recompute_all(utc("2026-11-25 00:00"))
     assert GrowthSettings.objects.get(agent=made).next_cycle_at == utc("2026-11-29 03:00")
+
+
+def test_a_new_and_a_moved_agent_are_planned_by_their_events(db):
+    from synth.services import draining
+
+    agent = agents.create(slug="new", name="New", timezone="Asia/Tokyo")
+    draining.drain("growth.plan_new_agent")
+    before: Any = GrowthSettings.objects.get(agent=agent).next_cycle_at
+    agents.update(agent, {"timezone": "America/New_York"}, by=None, door="command")
+    draining.drain("growth.replan_changed_agent")
+    moved: Any = GrowthSettings.objects.get(agent=agent).next_cycle_at
+    assert moved - before == timedelta(hours=14)
+
+
+def test_the_tick_queues_and_the_worker_works(agent, monkeypatch):
+    from growth import tasks
+
+    rung: list[str] = []
+    monkeypatch.setattr("synth.background.ring", rung.append)
+    yesterday = timezone.localdate() - timedelta(days=1)
+    GrowthSettings.objects.update(
+        weekly_day=f"{yesterday:%A}",
+        next_cycle_on=yesterday,
+        next_cycle_at=timezone.now() - timedelta(days=1),
+    )
+    tasks.start_due()
+    assert GrowthRun.objects.count() == len(set(rung)) == 1 and rung[0] == "growth.run_cycles"
+    tasks.run_cycles()
+    assert GrowthRun.objects.get().reason == "no_diary"
 
 
 @pytest.mark.django_db(transaction=True)

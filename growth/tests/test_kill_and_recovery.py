@@ -109,8 +109,8 @@ def test_a_request_killed_before_its_commit_leaves_nothing(make_agent):
         "DATABASE_URL": with_name(os.environ["DATABASE_URL"], str(connection.settings_dict["NAME"])),
     }
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code], env=environment, cwd=django_settings.BASE_DIR, timeout=60,
-        capture_output=True,
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=environment, cwd=django_settings.BASE_DIR, timeout=60, capture_output=True,
     )
     assert done.returncode == -signal.SIGKILL and not GrowthRun.objects.filter(agent=agent).exists()
 
