@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synth.llm.asking import Attempt, JsonReply, ask_json, complete_json, stricter
     from synth.llm.door import complete
     from synth.llm.hosts import is_configured
-    from synth.llm.messages import Message, Reply, Request
+    from synth.llm.messages import Message, Reply, Request, ToolCall
     from synth.llm.reasons import REASONS, LlmError
 
 _HOMES = {
@@ -27,6 +27,7 @@ _HOMES = {
     "Message": "messages",
     "Reply": "messages",
     "Request": "messages",
+    "ToolCall": "messages",
     "REASONS": "reasons",
     "LlmError": "reasons",
 }
@@ -39,6 +40,7 @@ __all__ = [
     "Message",
     "Reply",
     "Request",
+    "ToolCall",
     "ask_json",
     "complete",
     "complete_json",

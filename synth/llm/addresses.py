@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-import socket
-import threading
 from urllib.parse import urlsplit
 
 from synth.llm.reasons import LlmError
+from synth.net import addresses as net
+from synth.net.addresses import is_local
+
+__all__ = ["base_url", "host_label", "is_local", "resolve"]
 
 _ENDPOINT = re.compile(r"/(?:chat/)?completions/*$|/models/*$")
 
@@ -39,33 +40,12 @@ def host_label(url: str) -> str:
 
 def resolve(host: str, port: int, timeout_s: float) -> list[str]:
     """The addresses of a name, looked up once. LlmError `llm_unreachable` or `llm_timeout`."""
-    found: list[str] = []
-    trouble: list[OSError | UnicodeError] = []
-
-    def look_up() -> None:
-        try:
-            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            found.extend(dict.fromkeys(str(info[4][0]) for info in infos))
-        except (OSError, UnicodeError) as error:
-            trouble.append(error)
-
-    # The resolver takes no timeout, so it runs beside us and is left behind when it is late.
-    thread = threading.Thread(target=look_up, daemon=True, name="resolve")
-    thread.start()
-    thread.join(max(timeout_s, 0.0))
-    if thread.is_alive():
-        raise LlmError("llm_timeout", f"Looking up {host} took too long.")
-    if trouble or not found:
-        raise LlmError("llm_unreachable", f"{host} has no address.")
-    return found
-
-
-def is_local(address: str) -> bool:
-    """True for loopback, private and link-local addresses, also when written as IPv6-mapped IPv4."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
-        ip = ip.ipv4_mapped
-    return ip.is_loopback or ip.is_link_local or (ip.is_private and not ip.is_multicast)
+    try:
+        return net.resolve(host, port, timeout_s)
+    except TimeoutError as error:
+        raise LlmError("llm_timeout", str(error)) from None
+    except OSError as error:
+        raise LlmError("llm_unreachable", str(error)) from None
 
 
 def _looks_local(text: str) -> bool:

@@ -14,8 +14,10 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from synth.llm.messages import ToolCall
 from synth.llm.reasons import LlmError
 from synth.llm.tolerant import clean_text
+from synth.llm.toolcalls import CallPieces, read_calls
 
 _LENGTH = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 _FILTERED = frozenset({"content_filter", "content-filter", "safety", "blocked", "prohibited_content"})
@@ -33,6 +35,7 @@ class Completion:
     model: str = ""
     n_prompt_tokens: int | None = None
     n_completion_tokens: int | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 def read_body(body: str) -> Completion:
@@ -65,6 +68,7 @@ def read_body(body: str) -> Completion:
         _word(data.get("model"), 200),
         _count(usage.get("prompt_tokens")),
         _count(usage.get("completion_tokens")),
+        read_calls(message),
     )
 
 
@@ -111,6 +115,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
 def _from_stream(text: str) -> Completion:
     """A whole SSE body put together; without an end mark it counts as cut."""
     words: list[str] = []
+    pieces = CallPieces()
     finish, model, is_done = "", "", False
     for line in text.splitlines():
         data = line[5:].strip() if line.startswith("data:") else ""
@@ -127,9 +132,12 @@ def _from_stream(text: str) -> Completion:
             if not isinstance(choice, dict):
                 continue
             delta = choice.get("delta") or choice.get("message")
-            words.append(_content(delta.get("content")) if isinstance(delta, dict) else "")
+            delta = delta if isinstance(delta, dict) else {}
+            words.append(_content(delta.get("content")))
+            pieces.add(delta)
             finish = finish_reason(choice.get("finish_reason")) or finish
-    return Completion(clean_text("".join(words)), finish or ("stop" if is_done else "length"), model)
+    finish = finish or ("stop" if is_done else "length")
+    return Completion(clean_text("".join(words)), finish, model, tool_calls=pieces.calls())
 
 
 def _from_error_object(error: Any) -> LlmError:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 
-from django.db import connections
 from django.utils.timezone import now
 
 from synth import faults
@@ -15,6 +14,7 @@ from synth.llm import hosts, record, spend
 from synth.llm.completion import Completion, redact
 from synth.llm.messages import Reply, Request
 from synth.llm.reasons import LlmError
+from synth.net import database
 
 faults.declare("llm.send.before", "a call is about to be made: its owner asks again")
 
@@ -49,19 +49,11 @@ def complete(request: Request) -> Reply:
 
 
 def leave_database() -> None:
-    """Close this thread's database connections; LlmError `in_transaction` when one is in a transaction.
-
-    The transaction that Django's test case wraps around a test does not count, and stays open.
-    """
-    for connection in connections.all(initialized_only=True):
-        blocks = getattr(connection, "atomic_blocks", [])
-        is_test_only = bool(blocks) and all(getattr(block, "_from_testcase", False) for block in blocks)
-        if connection.in_atomic_block and not is_test_only:
-            raise LlmError("in_transaction")
-        if not connection.in_atomic_block:
-            if connection.connection is not None and not connection.get_autocommit():
-                raise LlmError("in_transaction", "Autocommit is off.")
-            connection.close()
+    """Close this thread's database connections; LlmError `in_transaction` when one is in a transaction."""
+    try:
+        database.leave()
+    except database.InTransaction as error:
+        raise LlmError("in_transaction", str(error)) from None
 
 
 def _ms(started: float) -> int:

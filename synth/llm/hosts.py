@@ -87,7 +87,7 @@ def _addresses(host: Host, request: Request, deadline: float) -> list[str]:
 def _send_openai(host: Host, request: Request, found: list[str], deadline: float) -> Completion:
     import openai
 
-    from synth.llm.transport import pinned_client
+    from synth.net.transport import pinned_client
 
     # Without these the SDK would send ids from the environment to whatever host is configured.
     no_ids: dict[str, Any] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
@@ -120,11 +120,15 @@ def _body(host: Host, request: Request) -> dict[str, Any]:
     limit = "max_completion_tokens" if urlsplit(host.url).hostname == "api.openai.com" else "max_tokens"
     body: dict[str, Any] = {
         "model": host.model,
-        "messages": [{"role": m.role, "content": m.text} for m in request.messages],
+        "messages": [m.as_openai() for m in request.messages],
         limit: min(request.max_tokens or settings.LLM_MAX_TOKENS, settings.LLM_MAX_TOKENS),
     }
     if request.temperature is not None:
         body["temperature"] = request.temperature
+    if request.tools:
+        body["tools"] = list(request.tools)
+        if request.tool_choice:
+            body["tool_choice"] = request.tool_choice
     return body
 
 

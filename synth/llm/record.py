@@ -13,7 +13,7 @@ from synth import faults
 from synth.llm import spend
 from synth.llm.completion import Completion
 from synth.llm.hosts import Host
-from synth.llm.messages import Reply, Request, sha256
+from synth.llm.messages import Reply, Request, ToolCall, sha256
 from synth.models import LlmCall, LlmCallPart
 from synth.prompts import parts
 
@@ -96,6 +96,7 @@ def _row(request: Request, host: Host, outcome: Outcome, at: datetime) -> LlmCal
         outcome=outcome.outcome,
         error=outcome.error,
         response_text=done.text if done else "",
+        tool_calls=[call.as_json() for call in done.tool_calls] if done else [],
     )
 
 
@@ -124,6 +125,7 @@ def _reply(call: LlmCall, *, is_replayed: bool = False) -> Reply:
         n_completion_tokens=call.n_completion_tokens or 0,
         ms=call.ms,
         is_replayed=is_replayed,
+        tool_calls=tuple(ToolCall(**call) for call in call.tool_calls),
     )
 
 

@@ -1,9 +1,9 @@
 """Replies from a file instead of a model: `LLM_BASE_URL=scripted:PATH`, for tests and demos.
 
-The file has one JSON value a line: a string (the content) or an object with any of `content`,
-`finish_reason`, `message` (extra fields of the message), `status`, `body`, `raw`, `purpose`. Lines are used
-in order and then again from the start; a line with a `purpose` answers only calls of that purpose. Each
-process counts for itself.
+The file has one JSON value a line: a string (the content) or an object with any of `content`, `tool_calls`
+(`[{name, arguments}]`), `finish_reason`, `message` (extra fields of the message), `status`, `body`, `raw`,
+`purpose`. Lines are used in order and then again from the start; a line with a `purpose` answers only calls
+of that purpose. Each process counts for itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def completion_body(reply: dict[str, Any], model: str = "scripted") -> dict[str,
     if reply.get("status", 200) != 200:
         return {"error": {"message": reply.get("content") or "scripted error", "code": reply["status"]}}
     message = {"role": "assistant", "content": reply.get("content", ""), **reply.get("message", {})}
-    choice = {"index": 0, "message": message, "finish_reason": reply.get("finish_reason", "stop")}
+    finish = "stop"
+    if "tool_calls" in reply:
+        message["tool_calls"] = [_tool_call(call, n) for n, call in enumerate(reply["tool_calls"], 1)]
+        finish = "tool_calls"
+    choice = {"index": 0, "message": message, "finish_reason": reply.get("finish_reason", finish)}
     usage = reply.get("usage", {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120})
     return {
         "id": "chatcmpl-scripted",
@@ -51,6 +55,14 @@ def completion_body(reply: dict[str, Any], model: str = "scripted") -> dict[str,
         "choices": [choice],
         "usage": usage,
     }
+
+
+def _tool_call(call: dict[str, Any], n: int) -> dict[str, Any]:
+    """A call as hosts write it; `arguments` may be an object, or the text itself."""
+    arguments = call.get("arguments", {})
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    function = {"name": call["name"], "arguments": text}
+    return {"id": call.get("id", f"call_{n}"), "type": "function", "function": function}
 
 
 def as_reply(raw: Any) -> dict[str, Any]:
