@@ -1,1 +1,1 @@
-"""Promises, and everything that reaches a person. Empty until its issue is built."""
+"""Promises, and everything that reaches a person."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from synth.models import Agent, DiaryEntry, Memory, Person
+from synth.models import Agent, Dialogue, DiaryEntry, Memory, Person
 from synth.schemas import Caller
 
 
@@ -68,3 +68,8 @@ def diary(agent: Agent) -> QuerySet[DiaryEntry]:
 def memories(agent: Agent) -> QuerySet[Memory]:
     """All memories of an agent with the person each is about, newest first."""
     return Memory.objects.filter(agent=agent).select_related("about").order_by("-at", "-id")
+
+
+def dialogue_by_id(dialogue_id: str) -> Dialogue | None:
+    """The dialogue of that UUID with its person, archived or not, or None."""
+    return Dialogue.objects.select_related("person").filter(pk=dialogue_id).first()

@@ -1,0 +1,1 @@
+"""Calls to hosts elsewhere: names looked up once, connections only to what was looked up, one deadline."""
