@@ -101,10 +101,14 @@ def weigh(slots: Sequence[Slot], counts: Mapping[str, int], n_all: int) -> list[
 
 @dataclass(frozen=True)
 class Choice:
-    """How candidates of one scope are found: by `rare` terms, or, where all are common, among the newest."""
+    """How candidates of one scope are found: by `rare` terms, each with its worth.
+
+    Where all words are common: among the newest, those that hold several `common` ones, and by `heads`.
+    """
 
     rare: tuple[tuple[str, float], ...]
     common: tuple[tuple[str, float], ...]
+    heads: tuple[tuple[str, float], ...] = ()
 
 
 def choose(
@@ -117,15 +121,22 @@ def choose(
     best: dict[str, float] = {}
     for slot in slots:
         for term, share in slot.options if slot.selects else ():
-            for key, worth in ((term, share), (HEAD + term, share * HEAD_SHARE)):
+            for key in (term, HEAD + term):
                 if counts.get(key, 0) > 0:
-                    best[key] = max(best.get(key, 0.0), slot.weight * worth)
+                    best[key] = max(best.get(key, 0.0), slot.weight * share)
     rows, rare, common = 0, [], []
-    for term, worth in sorted(best.items(), key=lambda item: (-item[1], item[0])):
+    for term, worth in sorted(best.items(), key=_most_telling):
         rows_of_term = min(counts[term], n_scope)
         if rows + rows_of_term <= budget:
             rows += rows_of_term
             rare.append((term, worth))
         elif not term.startswith(HEAD):
             common.append((term, worth))
-    return Choice(tuple(rare), tuple(common))
+    if any(not term.startswith(HEAD) for term, _ in rare):
+        return Choice(tuple(rare), tuple(common))
+    return Choice((), tuple(common), tuple(rare))
+
+
+def _most_telling(item: tuple[str, float]) -> tuple[float, str]:
+    term, worth = item
+    return -worth * (HEAD_SHARE if term.startswith(HEAD) else 1), term

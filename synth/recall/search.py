@@ -31,11 +31,14 @@ def search(
     slots = query.weigh(slots, counts, n_all)
     known = [term for slot in slots for term, _ in slot.options if counts.get(term)]
     asked = [*known, *(HEAD + term for term in known if counts.get(HEAD + term))]
+    total = sum(slot.weight for slot in slots)
     found: list[rank.Candidate] = []
     for scope in scopes:
         if n_scope := counts.get(scope_term(scope), 0):
             choice = query.choose(slots, counts, n_scope)
-            found += store.candidates(agent_id, scope, choice, asked, max(store.KEEP, limit))
+            found += store.candidates(
+                agent_id, scope, choice, asked=asked, total=total, at=at, keep=max(store.KEEP, limit)
+            )
     return [(candidate.id, score) for candidate, score in rank.Ranking(slots, at).best(found, limit)]
 
 
