@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from celery import Celery, signals
+from celery.platforms import SecurityWarning
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "synth.settings")
+
+# Root is expected in containers and on the embedded stack; no task unpickles anything.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("synth")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -105,7 +105,6 @@ def configure(level: str, fmt: str) -> None:
         "openai",
         "axes.apps",
         "django_structlog.celery",
-        "django.request",  # the middleware's own line says the same, with ids
         "celery.worker.strategy",
         "celery.beat",
     )
@@ -123,6 +122,8 @@ def configure(level: str, fmt: str) -> None:
                 **{name: {"level": "WARNING"} for name in quiet},
                 # Each failed task is one line: django_structlog's, which has the ids.
                 "celery.app.trace": {"level": "CRITICAL"},
+                # The middleware's own line says the same, with ids.
+                "django.request": {"level": "CRITICAL"},
             },
         }
     )

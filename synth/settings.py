@@ -1,7 +1,7 @@
 """Django settings, all in this file; values come from the option table and the environment.
 
-An unset DATABASE_URL / REDIS_URL means the embedded stores: `manage.py` finds or starts them before this module is
-read and puts their addresses into the environment.
+An unset DATABASE_URL / REDIS_URL means the embedded stores: `manage.py` finds or starts them before this module
+is read and puts their addresses into the environment.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def _secret(name: str) -> str:
     path = SYNTH_HOME / "keys" / name
     if IS_EMBEDDED and path.is_file():
         return path.read_text().strip()
-    raise ImproperlyConfigured(f"{name} is required with DATABASE_URL; the embedded stack makes one in {path}")
+    raise ImproperlyConfigured(
+        f"{name} is required with DATABASE_URL; the embedded stack makes one in {path}"
+    )
 
 
 SYNTH_HOME = Path(os.environ.get("SYNTH_HOME") or BASE_DIR / "var").resolve()
@@ -169,7 +171,6 @@ USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
-STATIC_ROOT = SYNTH_HOME / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False

@@ -46,7 +46,17 @@ def _alive(role: str) -> tuple[str, ...]:
     return ("python", "manage.py", "role_alive", role)
 
 
-_WORKER = ("python", "-m", "celery", "-A", "synth", "worker", "--without-gossip", "--without-mingle")
+_WORKER = (
+    "python",
+    "-m",
+    "celery",
+    "-A",
+    "synth",
+    "--quiet",
+    "worker",
+    "--without-gossip",
+    "--without-mingle",
+)
 
 ROLES: dict[str, Role] = {
     role.name: role
@@ -92,7 +102,7 @@ ROLES: dict[str, Role] = {
             name="beat",
             does="the metronome: rings every minute, one leader among any number",
             command=(
-                *("python", "-m", "celery", "-A", "synth", "beat"),
+                *("python", "-m", "celery", "-A", "synth", "--quiet", "beat"),
                 *("--scheduler", "synth.beat:LeaderScheduler", "--pidfile="),
             ),
             healthcheck=_alive("beat"),

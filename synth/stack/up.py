@@ -189,5 +189,5 @@ class Up:
         say(f"  API     {self.url}/api/docs/")
         if logins.path(self.home).exists():
             say(f"  logins  {logins.path(self.home)} ({', '.join(logins.read(self.home))})")
-            say("  click   log in to the admin as trainer, open an agent, press 'Reflect now'")
+            say("  click   log in to the admin as trainer; Growth settings, Wren, 'Reflect now'")
         say("Ctrl-C stops everything.")

@@ -55,7 +55,7 @@ def test_an_empty_folder_becomes_a_running_demo_that_survives_restarts_and_kills
     assert words
     assert not any(word in tree.output() for word in words.values())
     assert resident_mib(tree.pids()) < 900
-    for name in ("celery -A synth worker", "uvicorn", "celery -A synth beat"):
+    for name in ("celery -A synth --quiet worker", "uvicorn", "celery -A synth --quiet beat"):
         before = tree.pids(name)
         assert before, name
         for pid in before:
