@@ -1,7 +1,7 @@
 """Django settings, all in this file; values come from the option table and the environment.
 
-An unset DATABASE_URL / REDIS_URL means the embedded stores: `manage.py` finds or starts them before this module
-is read and puts their addresses into the environment.
+An unset DATABASE_URL / REDIS_URL means the embedded stores: `manage.py` finds or starts them before this
+module is read and puts their addresses into the environment.
 """
 
 from __future__ import annotations
