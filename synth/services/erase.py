@@ -14,7 +14,7 @@ from typing import Any
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.db.models import ProtectedError, RestrictedError
 
 from synth import registries
@@ -29,7 +29,7 @@ from synth.models import (
     Person,
 )
 from synth.prompts.parts import REMOVED
-from synth.services import audit, forget, memories, retention
+from synth.services import audit, forget, leftovers, memories, retention
 from synth.services.traces import Traces
 
 _CHUNK = 500
@@ -47,7 +47,7 @@ class Erasure:
 
 @dataclass
 class Receipt:
-    """What an erase did: rows by eraser and table; `leftovers` are rows that still hold a name."""
+    """What an erase did: rows by eraser and table; `leftovers` are rows that still hold a name or a copy."""
 
     subject: str
     at: str
@@ -76,7 +76,7 @@ def erase_person(username: str, *, at: datetime, is_dry_run: bool = False) -> Re
         erasure = Erasure(person, None, forget.traces_of(person), at)
         _ask_apps(erasure, receipt)
         receipt.counts["core"] = dict(sorted(_person_rows(person, erasure.traces).items()))
-        _finish(receipt, names)
+        _finish(receipt, names, erasure.traces)
     return receipt
 
 
@@ -90,7 +90,7 @@ def erase_agent(slug: str, *, at: datetime, is_dry_run: bool = False) -> Receipt
         traces = forget.traces_of_agent(agent)
         _ask_apps(Erasure(None, agent, traces, at), receipt)
         receipt.counts["core"] = dict(sorted(_agent_rows(agent, traces).items()))
-        _finish(receipt, [slug])
+        _finish(receipt, [slug], traces)
     return receipt
 
 
@@ -99,12 +99,12 @@ def _ask_apps(erasure: Erasure, receipt: Receipt) -> None:
         receipt.counts[name] = eraser(erasure)
 
 
-def _finish(receipt: Receipt, names: list[str]) -> None:
+def _finish(receipt: Receipt, names: list[str], traces: Traces) -> None:
     """The audit entry, which names nobody; the look at what is left; the end of a dry run."""
     audit.record(
         "erase", door=Door.COMMAND, action="erase", object=receipt.subject, after={"counts": receipt.counts}
     )
-    receipt.leftovers = leftovers(names)
+    receipt.leftovers = leftovers.count(names, traces)
     if receipt.is_dry_run:
         transaction.set_rollback(True)
 
@@ -208,30 +208,3 @@ def _anonymise(person: Person) -> Counter[str]:
     for relation in (person.trained_agents, person.reserved_agents, person.groups, person.user_permissions):
         relation.clear()
     return counts
-
-
-def leftovers(names: list[str]) -> dict[str, int]:
-    """Columns of the whole database that still hold one of the names as a word, with the number of rows."""
-    from synth.backup.catalog import query, quoted
-
-    words = [name for name in names if len(name) >= 3]
-    if not words:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT string_agg(regexp_replace(w, '([^[:alnum:][:space:]])', '\\\\\\1', 'g'), '|') "
-            "FROM unnest(%s::text[]) w",
-            [words],
-        )
-        pattern = rf"(^|[^[:alnum:]_])({cursor.fetchone()[0]})($|[^[:alnum:]_])"
-    found: dict[str, int] = {}
-    for table, column in query(
-        "SELECT table_name, column_name "
-        "FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name) "
-        "WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' "
-        "AND data_type IN ('text', 'character varying', 'jsonb', 'json') ORDER BY 1, 2"
-    ):
-        sql = f"SELECT count(*) FROM {quoted(table)} WHERE {quoted(column)}::text ~* %s"  # noqa: S608 - quoted
-        if n := query(sql, pattern)[0][0]:
-            found[f"{table}.{column}"] = n
-    return found

@@ -190,3 +190,13 @@ def test_without_yes_the_name_must_be_typed(world, monkeypatch):
     with pytest.raises(CommandError, match="nothing was erased"):
         erase("--agent", "wren")
     assert Agent.objects.exists()
+
+
+def test_a_copy_in_a_table_of_another_app_is_named_in_the_receipt(world):
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE other_notes (id serial PRIMARY KEY, body text)")
+        cursor.execute(
+            "INSERT INTO other_notes (body) VALUES (%s), ('nothing')", [f"She said: {SECRET.lower()}!"]
+        )
+    receipt = erase("--person", NAME, "--yes")
+    assert receipt["leftovers"] == {"other_notes.body": 1}
