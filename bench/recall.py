@@ -14,6 +14,7 @@ from functools import partial
 
 from bench import corpus, stores
 from bench.timing import Line, measure, table
+from synth.tests.memories.labelled import WORLD
 
 PER_KIND = 60
 SLOW_PEER_CALLS = 3
@@ -73,6 +74,18 @@ def questions(seed: int = 5) -> dict[str, list[str | list[str]]]:
     return found
 
 
+def quality(what: str, find: Callable[[str], list[int]], rows: dict[tuple[str, int], int]) -> str:
+    """How often the right memory is among the first three, among all the others: one line by language."""
+    hits = {
+        code: sum(rows[code, i] in find(question)[:3] for question, i in labelled)
+        for code, (_, labelled) in WORLD.items()
+    }
+    total = sum(len(labelled) for _, labelled in WORLD.values())
+    return f"hit@3 {what}: {sum(hits.values())}/{total} " + " ".join(
+        f"{code} {n}" for code, n in hits.items()
+    )
+
+
 def main(n: int = 100_000) -> None:
     """Load, ask, print."""
     stores.begin()
@@ -96,10 +109,22 @@ def main(n: int = 100_000) -> None:
     lines = [measure(kind, ask, some) for kind, some in asked.items()]
     every = Line("recall, all kinds", [ms for line in lines for ms in line.ms])
     print(table([*lines, every]))
+    rows = {
+        (code, i): memories.write(agent, text=text).pk
+        for code, (texts, _) in WORLD.items()
+        for i, text in enumerate(texts)
+    }
     peers = Peers(agent.pk)
     sample = [q for some in asked.values() for q in some[:SLOW_PEER_CALLS]]
     ours = measure("ours, the same sample", ask, sample)
     print(table([ours, *peers.lines(sample)], ours))
+    print(
+        quality(
+            "ours", lambda q: [one.memory.pk for one in memories.recall(agent, q, about=None, limit=3)], rows
+        )
+    )
+    print(quality("full text simple, any word", peers.any_word, rows))
+    print(quality("full text simple, all words", peers.all_words, rows))
     writes = measure(
         "write one memory",
         lambda one: memories.write(agent, text=one.text, tags=one.tags),
