@@ -46,6 +46,43 @@ def grep(marker):
     return found
 
 
+def copies(agent, person, trainer):
+    """What other tables say about the person."""
+    AuditEntry.objects.create(
+        actor=trainer,
+        actor_label="trainer",
+        door="admin",
+        action="memory_write",
+        object="synth.memory:1",
+        agent=agent,
+        after={"text": SECRET, "n": 1},
+    )
+    AuditEntry.objects.create(
+        actor=person,
+        actor_label=NAME,
+        door="rest",
+        action="me_update",
+        object=f"synth.person:{person.pk}",
+        before={"city": "Ghent"},
+        reason="moved",
+    )
+    OutboxEvent.objects.create(name="synth.note_taken", payload={"who": NAME, "n": 3})
+    IdempotentAnswer.objects.create(
+        actor=trainer, key="k", request_sha256="0", status=201, body={"text": SECRET}
+    )
+    IdempotentAnswer.objects.create(actor=person, key="k", request_sha256="0", body={"me": 1})
+    ApiKey.objects.create(
+        person=person, role="person", prefix="x", sha256="1" * 64, name="marguerite's phone"
+    )
+    LogEntry.objects.create(
+        user=trainer,
+        content_type=ContentType.objects.get_for_model(Person),
+        object_id=str(person.pk),
+        object_repr=NAME,
+        action_flag=CHANGE,
+    )
+
+
 @pytest.fixture
 def world():
     person = Person.objects.create_user(
@@ -84,39 +121,7 @@ def world():
         response_text="The harbour freezes.",
         session="other",
     )
-    AuditEntry.objects.create(
-        actor=trainer,
-        actor_label="trainer",
-        door="admin",
-        action="memory_write",
-        object="synth.memory:1",
-        agent=agent,
-        after={"text": SECRET, "n": 1},
-    )
-    AuditEntry.objects.create(
-        actor=person,
-        actor_label=NAME,
-        door="rest",
-        action="me_update",
-        object=f"synth.person:{person.pk}",
-        before={"city": "Ghent"},
-        reason="moved",
-    )
-    OutboxEvent.objects.create(name="synth.note_taken", payload={"who": NAME, "n": 3})
-    IdempotentAnswer.objects.create(
-        actor=trainer, key="k", request_sha256="0", status=201, body={"text": SECRET}
-    )
-    IdempotentAnswer.objects.create(actor=person, key="k", request_sha256="0", body={"me": 1})
-    ApiKey.objects.create(
-        person=person, role="person", prefix="x", sha256="1" * 64, name="marguerite's phone"
-    )
-    LogEntry.objects.create(
-        user=trainer,
-        content_type=ContentType.objects.get_for_model(Person),
-        object_id=str(person.pk),
-        object_repr=NAME,
-        action_flag=CHANGE,
-    )
+    copies(agent, person, trainer)
     return agent
 
 
