@@ -1,6 +1,7 @@
 """Whether Synth is up, for people, load balancers and Prometheus: /healthz, /readyz, /metrics.
 
-No login, no session, no throttle, never cached, answered within about 2 s even when a store hangs.
+No login, no session, no throttle, never cached, answered within about 2 s even when a store hangs. Whoever asks may
+call this server by any host name: load balancers and scrapers use addresses that ALLOWED_HOSTS does not list.
 
 * `/healthz`: 200 `{"status": "ok", "roles": {…}}` when the whole installation works: stores, migrations,
 web, worker, beat. Else 503 with `status` `starting` (the first minute, or migrations missing) or
@@ -16,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import path
+from django.urls import re_path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django_prometheus.exports import ExportToDjangoView
@@ -124,4 +125,16 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return response
 
 
-urlpatterns = [path("healthz", healthz), path("readyz", readyz), path("metrics", metrics)]
+VIEWS = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
+urlpatterns = [re_path(f"^{name[1:]}/?$", view) for name, view in VIEWS.items()]
+
+
+class Probes:
+    """Middleware, the first: answers these pages before anything else looks at the host name or the scheme."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        view = VIEWS.get(request.path_info.removesuffix("/"))
+        return view(request) if view else self.get_response(request)

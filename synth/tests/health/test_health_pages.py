@@ -163,9 +163,17 @@ def test_nothing_but_reading_is_allowed(method):
     assert health.healthz(request).status_code == 405
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz/", "/metrics"])
 def test_the_pages_need_no_login_and_open_no_session(client, path):
     all_alive()
     response = client.get(path)
     assert response.status_code == 200
     assert not response.cookies
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics/"])
+def test_probes_may_call_the_server_by_any_name_and_without_tls(client, settings, path):
+    all_alive()
+    settings.ALLOWED_HOSTS, settings.SECURE_SSL_REDIRECT = ["synth.example"], True
+    assert client.get(path, headers={"host": "127.0.0.1:8000"}).status_code == 200
+    assert client.get("/api/agents/", headers={"host": "127.0.0.1:8000"}).status_code == 400
