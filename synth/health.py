@@ -1,7 +1,8 @@
 """Whether Synth is up, for people, load balancers and Prometheus: /healthz, /readyz, /metrics.
 
-No login, no session, no throttle, never cached, answered within about 2 s even when a store hangs. Whoever asks may
-call this server by any host name: load balancers and scrapers use addresses that ALLOWED_HOSTS does not list.
+No login, no session, no throttle, never cached, answered within about 2 s even when a store hangs. Whoever
+asks may call this server by any host name: load balancers and scrapers use addresses that ALLOWED_HOSTS does
+not list.
 
 * `/healthz`: 200 `{"status": "ok", "roles": {…}}` when the whole installation works: stores, migrations,
 web, worker, beat. Else 503 with `status` `starting` (the first minute, or migrations missing) or
@@ -130,7 +131,7 @@ urlpatterns = [re_path(f"^{name[1:]}/?$", view) for name, view in VIEWS.items()]
 
 
 class Probes:
-    """Middleware, the first: answers these pages before anything else looks at the host name or the scheme."""
+    """Middleware, the first: answers these pages before anything looks at the host name or the scheme."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -15,7 +15,6 @@ from typing import Any
 import structlog
 
 HIDDEN = "[hidden]"
-PROBES = ("/healthz", "/readyz", "/metrics")
 _SECRET_KEY = re.compile(
     r"(?:^|_|-)(?:api[_-]?key|authorization|passw(?:or)?d|secret(?:_key)?|cookie|token|field_key|gift_code_key)$",
     re.I,
@@ -66,15 +65,14 @@ def _clean(value: Any, depth: int = 0) -> Any:
 
 
 class News(logging.Filter):
-    """Keeps one line a request, its end, and none for the probes that ask for health every few seconds."""
+    """Keeps one line a request: its end."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """False for a line that tells nobody anything."""
         event = record.msg
         if record.name != "django_structlog.middlewares.request" or not isinstance(event, dict):
             return True
-        path = str(event.get("request", "")).partition(" ")[2]
-        return event.get("event") != "request_started" and path not in PROBES
+        return event.get("event") != "request_started"
 
 
 def _processors() -> list[Any]:
@@ -120,6 +118,8 @@ def configure(level: str, fmt: str) -> None:
             "root": {"handlers": ["stderr"], "level": level.upper()},
             "loggers": {
                 **{name: {"level": "WARNING"} for name in quiet},
+                # uvicorn sets up its own before it imports us; its lines belong with the others.
+                **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
                 # Each failed task is one line: django_structlog's, which has the ids.
                 "celery.app.trace": {"level": "CRITICAL"},
                 # The middleware's own line says the same, with ids.

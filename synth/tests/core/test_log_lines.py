@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import logging
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import structlog
 
 from synth import logs
 
+ROOT = Path(__file__).resolve().parents[3]
 SECRET = "s3cr3t-value-123"
 
 
@@ -84,3 +88,16 @@ def test_the_trace_is_the_request_before_the_task():
         assert logs.trace_id() == "t1"
         with structlog.contextvars.bound_contextvars(request_id="r1"):
             assert logs.trace_id() == "r1"
+
+
+def test_lines_of_the_web_server_are_json_too():
+    code = """
+import logging.config, uvicorn.config
+logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)
+from synth import logs
+logs.configure("info", "json")
+logging.getLogger("uvicorn.error").info("Started server process [%d]", 7)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    (line,) = map(json.loads, (run.stdout + run.stderr).splitlines())
+    assert (line["event"], line["level"]) == ("Started server process [7]", "info")
