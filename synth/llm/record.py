@@ -9,7 +9,7 @@ from uuid import uuid4
 import structlog
 from django.db import transaction
 
-from synth import faults
+from synth import faults, logs
 from synth.llm import spend
 from synth.llm.completion import Completion
 from synth.llm.hosts import Host
@@ -88,7 +88,7 @@ def _row(request: Request, host: Host, outcome: Outcome, at: datetime) -> LlmCal
         model=(done.model if done else "") or host.model,
         fingerprint=fingerprint(request),
         messages_sha256=request.messages_sha256(),
-        trace_id=_trace_id(),
+        trace_id=logs.trace_id(),
         n_prompt_tokens=_prompt_tokens(request, done),
         n_completion_tokens=_completion_tokens(done),
         ms=outcome.ms,
@@ -127,11 +127,6 @@ def _reply(call: LlmCall, *, is_replayed: bool = False) -> Reply:
         is_replayed=is_replayed,
         tool_calls=tuple(ToolCall(**call) for call in call.tool_calls),
     )
-
-
-def _trace_id() -> str:
-    bound = structlog.contextvars.get_contextvars()
-    return str(bound.get("request_id") or bound.get("task_id") or "")[:100]
 
 
 def _log(call: LlmCall) -> None:

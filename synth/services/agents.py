@@ -44,12 +44,6 @@ def _cap(value: object, field: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _flag(value: object, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise Invalid("true or false is needed.", field=field)
-    return value
-
-
 def _persons(value: object, field: str) -> list[Person]:
     if not isinstance(value, Iterable) or isinstance(value, str | bytes | dict):
         raise Invalid("A list of persons is needed.", field=field)
@@ -69,7 +63,7 @@ CHECKS: dict[str, Callable[[object, str], Any]] = {
     "language": fields.language,
     "interface_path": lambda value, field: fields.one_line(value, field, max_chars=200),
     "model_overrides": _overrides,
-    "local_only": _flag,
+    "local_only": fields.flag,
     "daily_token_cap": _cap,
     "trainers": _persons,
     "people": _persons,

@@ -53,6 +53,13 @@ def items(value: object, field: str) -> list[str]:
     return list(found.values())
 
 
+def flag(value: object, field: str) -> bool:
+    """True or false, nothing that looks like one."""
+    if not isinstance(value, bool):
+        raise Invalid("true or false is needed.", field=field)
+    return value
+
+
 @cache
 def zones() -> frozenset[str]:
     """Every IANA zone name this Python knows."""

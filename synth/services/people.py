@@ -19,14 +19,8 @@ TRAINERS_GROUP = "trainers"
 MAX_USERNAME_CHARS = 150
 
 
-def _flag(value: object, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise Invalid("true or false is needed.", field=field)
-    return value
-
-
 def _flag_or_none(value: object, field: str) -> bool | None:
-    return None if value is None else _flag(value, field)
+    return None if value is None else fields.flag(value, field)
 
 
 def _instant_or_none(value: object, field: str) -> Any:
@@ -48,9 +42,9 @@ CHECKS: dict[str, Callable[[object, str], Any]] = {
     "language": fields.language,
     "country": fields.country,
     "quiet_hours": fields.quiet_hours,
-    "has_proactive_consent": _flag,
+    "has_proactive_consent": fields.flag,
     "has_gift_memory_consent": _flag_or_none,
-    "is_minor": _flag,
+    "is_minor": fields.flag,
     "crisis_until": _instant_or_none,
     "email": _email,
     "first_name": lambda value, field: fields.one_line(value, field, max_chars=150),
