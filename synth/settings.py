@@ -206,6 +206,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "DiarySourceEnum": "synth.models.DiarySource",
         "StateSourceEnum": "growth.models.StateSource",
+        "RunStatusEnum": "growth.models.RunStatus",
+        "DeliveryKindEnum": "reminders.models.DeliveryKind",
+        "DeliveryStatusEnum": "reminders.models.DeliveryStatus",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -18,6 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),
     path("api/", include("growth.api.urls")),
+    path("api/", include("reminders.api.urls")),
     re_path(r"^(?:api|v1)(?:/|$)", nothing_here),
 ]
 

@@ -29,10 +29,10 @@ def place(row: Delivery, path: Path) -> None:
     dialogue = dialogue_by_id(path.target)
     if dialogue is None:
         raise Undelivered("the dialogue is gone", max_tries=1)
-    content = f"{row.title}\n\n{row.body}" if row.body else row.title
+    content = (f"{row.title}\n\n{row.body}" if row.body else row.title)[: dialogues.MAX_CONTENT_CHARS]
     metadata = {**row.metadata, "delivery": row.pk, "kind": row.kind}
     try:
-        dialogues.attach_proactive_node(dialogue, content, metadata)
+        dialogues.attach_proactive_node(dialogue, content, metadata, dedupe=f"delivery:{row.pk}")
     except DomainError as error:
         raise Undelivered(f"the dialogue takes no message: {error.code}", max_tries=3) from None
 

@@ -25,7 +25,7 @@ from synth.net import addresses
 
 PORTS = {"http": 80, "https": 443}
 # Answers that rarely change by asking again; every other failure gets all tries.
-MAX_TRIES = {400: 4, 401: 4, 403: 4, 404: 3, 405: 3, 410: 1, 413: 3, 422: 3}
+MAX_TRIES = {400: 4, 401: 4, 403: 4, 404: 3, 405: 4, 410: 1, 413: 4, 422: 4}
 MAX_RETRY_AFTER_S = 4 * 3600.0
 LABEL = b"synth.webhook:"
 

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from reminders.models import Delivery
 from reminders.services import carrying, dispatch
+from reminders.tests.rows import OutboxEvent
 from synth.errors import Invalid
-from synth.models import OutboxEvent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
