@@ -71,3 +71,11 @@ def test_what_looks_like_a_fence_or_a_role_in_a_self_is_inert(agent):
 def test_the_longest_self_a_person_may_write_fits(agent):
     states.manual_edit(agent, content="x" * 4000, by=None, door="command")
     assert "x" * 4000 in assemble(agent, "chat").text
+
+
+def test_after_a_clock_was_set_back_the_prompt_holds_the_newest_self(agent):
+    at = timezone.now()
+    commit(agent, "I was slow.", at=at)
+    commit(agent, "I am quick.", at=at - timedelta(hours=1))
+    text = assemble(agent, "chat", at=at + timedelta(hours=1)).text
+    assert "I am quick." in text and "I was slow." not in text
