@@ -21,7 +21,7 @@ def current(agent_id: int) -> GrowthState | None:
 def current_at(agent_id: int, at: datetime) -> GrowthState | None:
     """The self that was current at an instant, as far back as the kept rows reach.
 
-    By order of writing: after a clock was set back, the newest self may bear an earlier time than the one before.
+    By order of writing: after a clock was set back, the newest self may bear an earlier time than others.
     """
     return GrowthState.objects.filter(agent_id=agent_id, created_at__lte=at).order_by("-pk").first()
 

@@ -1,7 +1,7 @@
 """The web process: plain ASGI routes (streams) in front, Django in a thread pool behind.
 
-A stream in a Django view would hold a thread until it ends, so streams are plain ASGI applications that apps add to
-`synth.registries.asgi_routes`; everything else goes to Django.
+A stream in a Django view would hold a thread until it ends, so streams are plain ASGI applications that apps
+add to `synth.registries.asgi_routes`; everything else goes to Django.
 """
 
 from __future__ import annotations

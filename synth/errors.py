@@ -1,7 +1,7 @@
 """The errors services raise; the REST layer turns each into one documented answer.
 
-Every error has a stable `code`, a sentence for people, and the field it is about where there is one. `status` is the
-HTTP status of the answer; `details` are extra keys inside `{"error": {...}}`.
+Every error has a stable `code`, a sentence for people, and the field it is about where there is one. `status`
+is the HTTP status of the answer; `details` are extra keys inside `{"error": {...}}`.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from django.utils.timezone import now
 class Agent(models.Model):
     """An AI agent with an inner life.
 
-    `persona` is the editable background text, `founding_persona` its first value, never rewritten. `likes` and
-    `dislikes` are the live lists (the only home of both). `model_overrides` names a model per purpose: `chat`, `grillo`
-    (background work), `judge`.
+    `persona` is the editable background text, `founding_persona` its first value, never rewritten. `likes`
+    and `dislikes` are the live lists (the only home of both). `model_overrides` names a model per purpose:
+    `chat`, `grillo` (background work), `judge`.
     """
 
     slug = models.SlugField(max_length=64, unique=True)

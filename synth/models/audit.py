@@ -18,7 +18,7 @@ class Door(models.TextChoices):
 
 
 class AuditEntry(models.Model):
-    """One change or refused try, never edited. `object` is `app.model:id`; `outcome` is `done` or `refused`."""
+    """One change or refused try, never edited. `object` is `app.model:id`, `outcome` `done` or `refused`."""
 
     at = models.DateTimeField(default=now)
     actor = models.ForeignKey(

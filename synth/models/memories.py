@@ -12,9 +12,9 @@ from django.utils.timezone import now
 class Memory(models.Model):
     """Something an agent keeps. `about` ties it to one person: recall never crosses persons.
 
-    `search` holds the recall tokens (`synth.text.words.tokens`) as lexemes, built in Python so that every script is
-    treated fairly (`synth.recall.lexemes`). `n_tokens` estimates the size for a language model. Written only through
-    `synth.services.memories`, which keeps the word counts right.
+    `search` holds the recall tokens (`synth.text.words.tokens`) as lexemes, built in Python so that every
+    script is treated fairly (`synth.recall.lexemes`). `n_tokens` estimates the size for a language model.
+    Written only through `synth.services.memories`, which keeps the word counts right.
     """
 
     note = ""  # what a write has to tell its caller, not stored
@@ -58,7 +58,7 @@ class Memory(models.Model):
 class MemoryTerm(models.Model):
     """How many memories of an agent hold a recall token: rare words rank higher, typos find their neighbours.
 
-    `^word` counts the word in names and tags; `#0` counts the memories about nobody, `#7` those about person 7.
+    `^word` counts the word in names and tags; `#0` the memories about nobody, `#7` those about person 7.
     """
 
     agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="+")

@@ -10,8 +10,8 @@ from django.utils.timezone import now
 class Person(AbstractUser):
     """Somebody who talks to agents, trains them or runs the server; also the login of the admin site.
 
-    What a lower app must know about a person (quiet hours, consent, crisis, minor) lives here and is written through
-    `synth.services.people`.
+    What a lower app must know about a person (quiet hours, consent, crisis, minor) lives here and is written
+    through `synth.services.people`.
     """
 
     timezone = models.CharField(max_length=64, default="UTC", help_text="IANA name, for example Europe/Rome")
@@ -44,7 +44,7 @@ class Role(models.TextChoices):
 
 
 class ApiKey(models.Model):
-    """A bearer key. The key itself is never stored: `sha256` is its hash, `prefix` the part shown to people."""
+    """A bearer key. The key itself is not stored: `sha256` is its hash, `prefix` the part shown to people."""
 
     person = models.ForeignKey(Person, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100, blank=True)
