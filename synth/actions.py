@@ -30,6 +30,7 @@ REFUSALS = {
     "invalid_payload": "The payload does not fit this action.",
     "not_allowed": "The person who started this turn may not cause this action.",
     "needs_approval": "A person must approve this action first, and nobody was asked.",
+    "too_many": "This turn has used up its actions; this one was not performed.",
     "quoted": "This action only repeats text from the conversation or from data; it was not performed.",
     "action_broke": "The action broke; nothing more is known. Do not say that it was done.",
 }

@@ -105,6 +105,8 @@ declare(
     Option("LLM_TIMEOUT_S", "int", 120, "Deadline of one language model call.", minimum=1, maximum=3600),
     Option("LLM_MAX_TOKENS", "int", 4096, "Most completion tokens of one call.", minimum=16, maximum=1_000_000),
     Option("LLM_DAILY_TOKENS", "int", 200_000, "Tokens an agent may spend in a UTC day; 0: no cap.", minimum=0),
+    Option("CHAT_HISTORY_CHARS", "int", 48_000, "Newest characters of a dialogue in a chat prompt.",
+           minimum=1_000, maximum=10_000_000),
     Option("SYSTEM_ONE_HOST", "url", None, "System One host for judgments; unset: none."),
     Option("SYSTEM_ONE_KEY", "text", None, "Key of that host.", is_secret=True),
     Option("SYSTEM_ONE_MODEL", "text", "jev-latest", "Model asked for at that host."),

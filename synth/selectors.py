@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from synth.models import Agent, Dialogue, DiaryEntry, Memory, Person
+from synth.models import Agent, Dialogue, DiaryEntry, Memory, Message, Person
 from synth.schemas import Caller
 
 
@@ -73,3 +73,13 @@ def memories(agent: Agent) -> QuerySet[Memory]:
 def dialogue_by_id(dialogue_id: str) -> Dialogue | None:
     """The dialogue of that UUID with its person, archived or not, or None."""
     return Dialogue.objects.select_related("person").filter(pk=dialogue_id).first()
+
+
+def dialogues_of(person: Person) -> QuerySet[Dialogue]:
+    """A person's dialogues, archived ones included, last used first."""
+    return Dialogue.objects.filter(person=person).select_related("agent").order_by("-at", "-id")
+
+
+def messages_of(dialogue: Dialogue) -> QuerySet[Message]:
+    """The whole tree of a dialogue, oldest first."""
+    return Message.objects.filter(dialogue=dialogue).select_related("author").order_by("at", "id")

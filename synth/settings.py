@@ -205,6 +205,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "DiarySourceEnum": "synth.models.DiarySource",
+        "MessageStatusEnum": "synth.models.MessageStatus",
         "StateSourceEnum": "growth.models.StateSource",
         "RunStatusEnum": "growth.models.RunStatus",
         "DeliveryKindEnum": "reminders.models.DeliveryKind",
@@ -225,6 +226,7 @@ LLM_MODEL: str = _read("LLM_MODEL")
 LLM_TIMEOUT_S: int = _read("LLM_TIMEOUT_S")
 LLM_MAX_TOKENS: int = _read("LLM_MAX_TOKENS")
 LLM_DAILY_TOKENS: int = _read("LLM_DAILY_TOKENS")
+CHAT_HISTORY_CHARS: int = _read("CHAT_HISTORY_CHARS")
 MEMORY_ENTRY_WARN_TOKENS: int = _read("MEMORY_ENTRY_WARN_TOKENS")
 
 # Logs: request id → task id → language model call id on every line.

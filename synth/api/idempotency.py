@@ -49,7 +49,7 @@ def once(request: Request, effect: Callable[[], Response]) -> Response:
     another request. Answers of 400 and above, and their effects, are not kept. With a key `effect` runs in a
     transaction, so it must not call a language model.
     """
-    key = _key(request)
+    key = read_key(request)
     if key is None:
         return effect()
     try:
@@ -79,7 +79,8 @@ def _first_or_kept(request: Request, key: str, effect: Callable[[], Response]) -
     return answer
 
 
-def _key(request: Request) -> str | None:
+def read_key(request: Request) -> str | None:
+    """The request's Idempotency-Key, or None; ValidationError when it cannot be one."""
     key = request.headers.get(HEADER)
     if key is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.core import signing
 from django.db.models import Model, Q, QuerySet
@@ -28,6 +29,13 @@ def read_limit(request: Request) -> int:
     if not (raw.isascii() and raw.isdigit() and len(raw) < 10 and 1 <= int(raw) <= MAX_LIMIT):
         raise ValidationError({"limit": [f"A whole number from 1 to {MAX_LIMIT} is needed."]})
     return int(raw)
+
+
+def _plain(value: Any) -> Any:
+    """A column's value as JSON can hold it."""
+    if isinstance(value, datetime):
+        return {"at": value.isoformat()}
+    return str(value) if isinstance(value, UUID) else value
 
 
 class KeysetPagination(BasePagination):
@@ -78,7 +86,7 @@ class KeysetPagination(BasePagination):
 
     def _link(self, row: Model | dict[str, Any], *, is_back: bool) -> str:
         values = [row[name] if isinstance(row, dict) else getattr(row, name) for name in self.columns]
-        place = [{"at": value.isoformat()} if isinstance(value, datetime) else value for value in values]
+        place = [_plain(value) for value in values]
         return replace_query_param(self.url, "cursor", self._signer().sign_object([place, is_back]))
 
     def _read(self, cursor: str | None) -> tuple[list[Any] | None, bool]:

@@ -13,6 +13,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from synth.api import openapi  # noqa: F401 - registers the key scheme with the schema
 from synth.api.agents import AgentsView, AgentView
+from synth.api.chat import ChatView
+from synth.api.dialogues import DialoguesView, DialogueView, MessagesView
 from synth.api.diary import DiaryView
 from synth.api.errors import plain_json
 from synth.api.me import MeView
@@ -20,6 +22,7 @@ from synth.api.memories import MemoriesView
 from synth.api.prompt import PromptView
 
 SLUG = r"(?P<slug>[-\w]+)"
+DIALOGUE = r"(?P<dialogue_id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 
 
 def both(route: str, view: Callable[..., Any], name: str) -> URLPattern:
@@ -48,4 +51,8 @@ urlpatterns = [
     both(rf"agents/{SLUG}/prompt", PromptView.as_view(), "agent-prompt"),
     both(rf"agents/{SLUG}/diary", DiaryView.as_view(), "agent-diary"),
     both(rf"agents/{SLUG}/memories", MemoriesView.as_view(), "agent-memories"),
+    both("dialogues", DialoguesView.as_view(), "dialogues"),
+    both(rf"dialogues/{DIALOGUE}", DialogueView.as_view(), "dialogue"),
+    both(rf"dialogues/{DIALOGUE}/messages", MessagesView.as_view(), "dialogue-messages"),
+    both("chat", ChatView.as_view(), "chat"),
 ]

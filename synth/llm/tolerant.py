@@ -207,17 +207,17 @@ def _loads(source: str, notes: list[str]) -> Any:
         )
     except (ValueError, RecursionError):
         return None
-    return _clean(value)
+    return clean_value(value)
 
 
-def _clean(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """The same value with NUL and lone surrogates replaced; at most `MAX_DEPTH` deep by then."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
-        return [_clean(item) for item in value]
+        return [clean_value(item) for item in value]
     if isinstance(value, dict):
-        return {clean_text(key): _clean(item) for key, item in value.items()}
+        return {clean_text(key): clean_value(item) for key, item in value.items()}
     return value
 
 

@@ -6,9 +6,10 @@
 
 A reply is a string (the content), a function of the request's JSON that gives a reply, or a dict with any of
 `content`, `tool_calls` (`[{name, arguments}]`), `finish_reason`, `message` (extra fields), `usage`, `model`,
-`status`, `headers`, `body` (the whole JSON answer), `raw` (the answer's text or bytes), `delay_s`, `drip_s` (between bytes), `drop` (`before`: no
-answer; `mid`: reset halfway), `cut` (the body ends early), `hang` (no answer until the host closes). Replies
-are used in order; after the last one the host answers 500, unless `repeat_last`. As a program:
+`status`, `headers`, `body` (the whole JSON answer), `raw` (the answer's text or bytes), `delay_s`, `drip_s`
+(between bytes), `drop` (`before`: no answer; `mid`: reset halfway), `cut` (the body ends early), `hang` (no
+answer until the host closes). Replies are used in order; after the last one the host answers 500, unless
+`repeat_last`. As a program:
 `python -m synth.testing.scripted_host --port N --replies FILE.jsonl`.
 """
 

@@ -50,6 +50,8 @@ def test_eight_senders_of_one_key_make_one_node():
             connection.close()
 
     threads = [threading.Thread(target=send) for _ in range(8)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(found) == 8 and len(set(found)) == 1 and Message.objects.count() == 1

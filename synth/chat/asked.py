@@ -1,0 +1,164 @@
+"""The actions a reply asks for: by tool calls, or in the text of a model that cannot call tools. Pure.
+
+In text it is `{"actions": [{"type", "payload"}]}`, read with the tolerant parser; the words around it are
+kept. An object that only repeats one from the conversation or from data is marked as quoted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from synth.llm.messages import ToolCall
+from synth.llm.tolerant import PROBLEMS, clean_value, parse
+from synth.llm.walk import walk
+
+MAX_ASKED = 16  # actions of one reply; the rest is refused
+_QUOTE = "\"'“”„‟«»‘’`"
+_OBJECT = re.compile(rf"\{{\s*[{_QUOTE}]?actions[{_QUOTE}]?\s*:")
+_TRY = re.compile(rf"[{_QUOTE}]actions[{_QUOTE}]\s*:\s*\[")
+_TYPE = re.compile(rf"[{_QUOTE}]type[{_QUOTE}]\s*:")
+_EMPTY_FENCE = re.compile(r"(?:```|~~~)[\w-]*\s*(?:```|~~~)")
+_THOUGHT = re.compile(r"^\s*<(think|thinking|thought|reasoning)\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_LONGEST_OBJECT = 20_000  # characters
+_MOST_WORK = 1_000_000  # characters looked at for quotes; a text made to cost more makes every action a quote
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One action asked for. `problem` says why it cannot be read; `is_quoted` that it only repeats others."""
+
+    id: str
+    name: str
+    payload: Any = None
+    problem: str = ""
+    is_quoted: bool = False
+
+    @property
+    def key(self) -> str:
+        """The same for the same action with the same payload."""
+        return f"{self.name} {_canonical(self.payload)}"
+
+    def as_call(self) -> ToolCall:
+        """The action as a tool call; its arguments are an object, because hosts take nothing else back."""
+        payload = self.payload if isinstance(self.payload, dict) else {}
+        return ToolCall(self.id, self.name, json.dumps(payload, ensure_ascii=False))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a reply says and asks for. `via` is `tools` or `text`; `calls` are what the dialogue keeps."""
+
+    text: str
+    asked: list[Asked]
+    via: str = "tools"
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The actions as tool calls."""
+        return tuple(item.as_call() for item in self.asked)
+
+
+def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wanted:
+    """The actions of a reply; its own calls count before its text. `others` is what it was shown."""
+    words = visible(text)
+    if calls:
+        return Wanted(words, [_of_call(call) for call in calls])
+    if not _TRY.search(text) and not _OBJECT.search(text):
+        return Wanted(words, [], "text")
+    parsed = parse(text, expected=("actions",))
+    if parsed.value is None:
+        if not _TRY.search(words) or not _TYPE.search(words):
+            return Wanted(words, [], "text")  # words about actions, not a try at one
+        why = f"The JSON object could not be used: {PROBLEMS.get(parsed.problem, parsed.problem)}."
+        return Wanted(words, [Asked("text_1", "", problem=why)], "text")
+    asked = [_of_item(item, n) for n, item in enumerate(_items(parsed.value), 1)]
+    if any(not item.problem for item in asked):
+        known = _known(others)
+        asked = [replace(item, is_quoted=known is None or item.key in known) for item in asked]
+    return Wanted(_without(words, parsed.value), asked, "text")
+
+
+def visible(text: str) -> str:
+    """The words meant for the person: without the thinking a reply may begin with."""
+    return _THOUGHT.sub("", text, count=1).strip()
+
+
+def payload_of(arguments: str) -> tuple[Any, str]:
+    """(value, problem) of the arguments of a tool call. Blank and `null` are both None; `{}` is an object."""
+    if not arguments.strip():
+        return None, ""
+    try:
+        return clean_value(json.loads(arguments, strict=False, parse_constant=_no_constant)), ""
+    except (ValueError, RecursionError):
+        pass
+    parsed = parse(arguments)
+    if parsed.value is not None:
+        return parsed.value, ""
+    return None, f"The arguments could not be used: {PROBLEMS.get(parsed.problem, parsed.problem)}."
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _of_call(call: ToolCall) -> Asked:
+    payload, problem = payload_of(call.arguments)
+    return Asked(call.id, call.name, payload, problem)
+
+
+def _items(value: dict[str, Any]) -> list[Any]:
+    items = value["actions"]
+    if isinstance(items, dict):
+        items = [items]
+    return items[:MAX_ASKED] if isinstance(items, list) else [None]
+
+
+def _of_item(item: Any, n: int) -> Asked:
+    name = item.get("type") if isinstance(item, dict) else None
+    if not isinstance(name, str) or not name.strip():
+        return Asked(f"text_{n}", "", problem='Each action is an object with "type" and "payload".')
+    unknown = sorted(set(item) - {"type", "payload"})
+    if unknown:
+        why = f'An action has "type" and "payload" only, not {unknown[0][:40]!r}.'
+        return Asked(f"text_{n}", name.strip(), problem=why)
+    return Asked(f"text_{n}", name.strip(), item.get("payload"))
+
+
+def _known(texts: Iterable[str]) -> set[str] | None:
+    """Keys of every action object that stands in the texts; None where that is too much to look through."""
+    found: set[str] = set()
+    work = 0
+    for text in texts:
+        for match in _OBJECT.finditer(text):
+            source = _object_at(text, match.start())
+            work += len(source)
+            if work > _MOST_WORK:
+                return None
+            value = parse(source, expected=("actions",)).value
+            if value is not None:
+                found.update(_of_item(item, 1).key for item in _items(value))
+    return found
+
+
+def _object_at(text: str, start: int) -> str:
+    """The object that begins there, or the rest where it does not end within the longest."""
+    source = text[start : start + _LONGEST_OBJECT]
+    return source[: walk(source, 0).end]
+
+
+def _without(text: str, value: dict[str, Any]) -> str:
+    """The words around the object that was read."""
+    for match in _OBJECT.finditer(text):
+        source = _object_at(text, match.start())
+        if parse(source, expected=("actions",)).value == value:
+            end = match.start() + len(source)
+            return _EMPTY_FENCE.sub("", text[: match.start()] + text[end:]).strip()
+    return text
+
+
+def _canonical(payload: Any) -> str:
+    return json.dumps(payload, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,37 @@
+"""Reads one branch of a dialogue's tree from its end upwards, and stops where the budget is used up."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+from synth.models import Message
+
+_UP = """
+WITH RECURSIVE up AS (
+    SELECT id, parent_id, length(content)::bigint AS own, length(content)::bigint AS chars, 0 AS n
+    FROM synth_message WHERE id = %s
+    UNION ALL
+    SELECT m.id, m.parent_id, length(m.content)::bigint, up.chars + length(m.content), up.n + 1
+    FROM synth_message m JOIN up ON m.id = up.parent_id
+)
+SELECT id, chars - own <= %s FROM up ORDER BY n DESC
+"""
+
+
+def above(message: Message, budget_chars: int) -> tuple[list[Message], int]:
+    """The messages above one, root first, that a budget of characters reaches; how many older there are."""
+    if message.parent_id is None:
+        return [], 0
+    with connection.cursor() as cursor:
+        cursor.execute(_UP, [message.parent_id, budget_chars])
+        found = cursor.fetchall()
+    near = [pk for pk, is_near in found if is_near]
+    rows = Message.objects.in_bulk(near)
+    return [rows[pk] for pk in near if pk in rows], len(found) - len(near)
+
+
+def actions_of(answer: Message) -> list[Message]:
+    """The result lines of one answer, in order."""
+    ids = answer.metadata.get("tool_nodes") if isinstance(answer.metadata, dict) else None
+    rows = Message.objects.filter(dialogue_id=answer.dialogue_id, role="tool").in_bulk(list(ids or []))
+    return [rows[pk] for pk in sorted(rows)]
