@@ -43,6 +43,7 @@ SYNTH_HOME = Path(os.environ.get("SYNTH_HOME") or BASE_DIR / "var").resolve()
 IS_EMBEDDED = os.environ.get("SYNTH_EMBEDDED") == "1"
 SECRET_KEY = _secret("SECRET_KEY")
 FIELD_KEY = _secret("FIELD_KEY")
+GIFT_CODE_KEY = _secret("GIFT_CODE_KEY")
 DEBUG: bool = _read("DEBUG")
 ALLOWED_HOSTS: list[str] = _read("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS: list[str] = _read("CSRF_TRUSTED_ORIGINS")

@@ -10,7 +10,7 @@ from django.utils.timezone import now
 
 
 class Install(models.Model):
-    """The one row of this install. `epoch` names the line of stream ids: made at migrate, changed by restore."""
+    """The one row of this install. `epoch` names the line of stream ids: new after a restore."""
 
     epoch = models.UUIDField(default=uuid.uuid4)
     created_at = models.DateTimeField(default=now)
