@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminTextInputWidget
@@ -14,7 +13,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from synth import selectors
 from synth.admin.base import AgentFilter, CheckedForm, CoreAdmin, Lines, steward
 from synth.models import DiaryEntry, Door, Memory
-from synth.services import audit, diary, fields, memories
+from synth.services import diary, fields, memories
 
 
 class DiaryForm(CheckedForm):
@@ -116,22 +115,12 @@ class MemoryAdmin(CoreAdmin):
     def save_model(self, request: HttpRequest, obj: Memory, form: Any, change: bool) -> None:
         data = form.cleaned_data
         values = {name: data[name] for name in ("text", "tags", "kind", "name")}
-        by = steward(request).person
-        with transaction.atomic():
-            if change:
-                saved = memories.update(obj, **values, about=data["about_username"])
-            else:
-                saved = memories.write(data["agent"], **values, about=data["about_username"])
-            action = "memory_update" if change else "memory_write"
-            audit.record(by, door=Door.ADMIN, action=action, object=saved, agent=saved.agent)
+        values |= {"about": data["about_username"], "by": steward(request).person, "door": Door.ADMIN}
+        saved = memories.update(obj, **values) if change else memories.write(data["agent"], **values)
         obj.pk, obj._state.adding = saved.pk, False
 
     def delete_model(self, request: HttpRequest, obj: Memory) -> None:
-        with transaction.atomic():
-            audit.record(
-                steward(request).person, door=Door.ADMIN, action="memory_delete", object=obj, agent=obj.agent
-            )
-            memories.delete(obj)
+        memories.delete(obj, by=steward(request).person, door=Door.ADMIN)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Memory]) -> None:
         for row in queryset:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import transaction
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -19,7 +18,7 @@ from synth.api.parsers import check_text
 from synth.api.permissions import agent_trained
 from synth.api.persons import named_person
 from synth.models import Agent, Door, Memory
-from synth.services import audit, memories
+from synth.services import memories
 
 MAX_QUERY_CHARS = 4000
 
@@ -108,10 +107,6 @@ class MemoriesView(Api):
         values = self.checked(MemoryBody)
         if username := values.pop("about", None):
             values["about"] = named_person(username, "about")
-        with transaction.atomic():
-            memory = memories.write(agent, **values)
-            audit.record(
-                self.caller.person, door=Door.REST, action="memory_write", object=memory, agent=agent
-            )
+        memory = memories.write(agent, **values, by=self.caller.person, door=Door.REST)
         note = {"note": memory.note} if memory.note else {}
         return self.shown(memory, MemoryOut, status=201, **note)

@@ -17,6 +17,7 @@ from django.utils import timezone
 from synth.errors import Conflict, Invalid, NotFound
 from synth.models import Agent, Memory, Person
 from synth.recall import index, lexemes, search, store
+from synth.services import audit
 from synth.text.words import is_unspaced
 
 MAX_BYTES = 256 * 1024
@@ -69,8 +70,10 @@ def write(
     name: str = "",
     about: Person | None = None,
     at: datetime | None = None,
+    by: Person | None = None,
+    door: str = "",
 ) -> Memory:
-    """Keep something. Its `.note` says so when it is long.
+    """Keep something. Its `.note` says so when it is long. With a `door` the change is audited as `by`'s.
 
     Invalid for blank, oversized or unstorable text and malformed name, tags or kind; Conflict (`name_taken`)
     for a name the agent already uses.
@@ -84,6 +87,7 @@ def write(
         index.lock(agent.pk)
         _save(row, terms)
         index.apply(agent.pk, counts)
+        _audit(row, "memory_write", by, door)
     row.note = _note(0, row.n_tokens)
     return row
 
@@ -96,6 +100,8 @@ def update(
     kind: str | Keep = KEEP,
     name: str | Keep = KEEP,
     about: Person | None | Keep = KEEP,
+    by: Person | None = None,
+    door: str = "",
 ) -> Memory:
     """Change the given fields of a memory as it is now; errors as in `write`, NotFound when it is gone."""
     changes = {"text": text, "tags": tags, "kind": kind, "name": name}
@@ -115,13 +121,16 @@ def update(
         with _named(row), transaction.atomic():
             _save(row, terms)
         index.apply(row.agent_id, counts)
+        _audit(row, "memory_update", by, door)
     row.note = _note(before, row.n_tokens)
     return row
 
 
-def delete(memory: Memory) -> None:
+def delete(memory: Memory, *, by: Person | None = None, door: str = "") -> None:
     """Forget one memory; nothing happens when it is already gone."""
-    delete_many(Memory.objects.filter(pk=memory.pk))
+    with transaction.atomic():
+        if delete_many(Memory.objects.filter(pk=memory.pk)):
+            _audit(memory, "memory_delete", by, door)
 
 
 def delete_about(person: Person) -> int:
@@ -169,6 +178,11 @@ def estimate_tokens(text: str) -> int:
     """Roughly how many tokens a model sees: one per character of unspaced scripts, else one per four."""
     unspaced = 0 if text.isascii() else sum(map(is_unspaced, text))
     return unspaced + math.ceil((len(text) - unspaced) / CHARS_PER_TOKEN)
+
+
+def _audit(row: Memory, action: str, by: Person | None, door: str) -> None:
+    if door:
+        audit.record(by, door=door, action=action, object=f"synth.memory:{row.pk}", agent=row.agent)
 
 
 def _save(row: Memory, terms: Sequence[str]) -> None:

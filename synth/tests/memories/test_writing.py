@@ -4,7 +4,7 @@ import pytest
 from django.db import transaction
 
 from synth.errors import Conflict, Invalid, NotFound
-from synth.models import Agent, Memory
+from synth.models import Agent, AuditEntry, Memory
 from synth.services import memories
 
 pytestmark = pytest.mark.django_db
@@ -109,3 +109,13 @@ def test_saving_a_written_row_keeps_it_findable(agent):
     row.kind = "place"
     row.save()
     assert memories.recall(agent, "heron", about=None, limit=1)
+
+
+def test_a_change_through_a_door_is_on_record_and_one_of_the_agent_itself_is_not(agent):
+    memories.write(agent, text="x")
+    row = memories.write(agent, text="y", door="rest")
+    memories.update(row, text="z", door="rest")
+    memories.delete(row, door="rest")
+    memories.delete(row, door="rest")
+    names = list(AuditEntry.objects.order_by("pk").values_list("action", flat=True))
+    assert names == ["memory_write", "memory_update", "memory_delete"]
