@@ -15,12 +15,15 @@ class GrowthConfig(AppConfig):
     name = "growth"
 
     def ready(self) -> None:
-        """Options, layers, handlers, ticks and checks; nothing here touches the database."""
-        from growth import checks, handlers, options, prompts, ticks  # noqa: F401 - importing registers them
+        """Options, layers, actions, openers, handlers, ticks; nothing here touches the database."""
+        from growth import actions, checks, handlers, opener, options, prompts, ticks  # noqa: F401
+        from synth import registries
         from synth.rowqueue.queues import register_queue
 
         register_queue("growth_runs", "growth.GrowthRun", Q(status__in=["queued", "running"]))
         prompts.register()
+        actions.register()
+        registries.turn_openers.add("growth.decide", opener.decide)
         ticks.register()
         post_migrate.connect(_replan, sender=self, dispatch_uid="growth.replan")
 

@@ -1,7 +1,7 @@
-"""Reads what a model or a client sent as `apply_growth_proposal`: only clear words decide, everything else asks.
+"""Reads what was sent as `apply_growth_proposal`: only clear words decide, everything else asks.
 
-Pure. `approve` takes true/1/yes/on and false/0/no/off as words of any case, trimmed, or real booleans (and the
-integers 1 and 0). `revise` takes the same words, or the feedback itself as text.
+Pure. `approve` takes true/1/yes/on and false/0/no/off as words of any case, trimmed, or real booleans (and
+the integers 1 and 0). `revise` takes the same words, or the feedback itself as text.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _read_revise(payload: Mapping[str, Any]) -> tuple[bool | None, str]:
 
 
 def read_word(value: Any) -> bool | None:
-    """True or False for a clear word, else None: null, lists, other numbers and other words decide nothing."""
+    """True or False for a clear word, else None: null, lists, other numbers, other words decide nothing."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int):

@@ -114,9 +114,10 @@ class GrowthRun(Leased):
 
     Moves: `queued → running → applied | proposed | dry_run | skipped | failed | undelivered`; a claim makes
     it running (again, after a crash), host trouble puts `running → queued` with a later `due_at`; `missed` is
-    born so. At most one open run per agent, one scheduled run per agent and ISO week of the intended local
-    date (`week`, for example `2026-W48`). `guards` lists every verdict in order; `result` is what the cycle
-    wrote: `{self_growth, likes, dislikes, evidence, ungrounded, warnings}`.
+    born so. Once every delivery of its proposal failed, `proposed → undelivered`; one that arrives after all
+    moves `undelivered → proposed`. At most one open run per agent, one scheduled run per agent and ISO week
+    of the intended local date (`week`, for example `2026-W48`). `guards` lists every verdict in order;
+    `result` is what the cycle wrote: `{self_growth, likes, dislikes, evidence, ungrounded, warnings}`.
     """
 
     agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="growth_runs")
@@ -193,9 +194,10 @@ class Proposal(models.Model):
 
     Text and lists are never edited in place: an edited approval keeps what was applied in `applied`
     (`{content, likes, dislikes}`), a revision is a new row with `revises` and the feedback that led to it.
-    `base_state` and `base_hash` (over the current text and the live lists) are what it was written against; when
-    either changed, approving makes it stale. `deliveries` are ids of `reminders.Delivery`; `delivery_status` is
-    `waiting | sent | failed | nobody`.
+    `base_state` and `base_hash` (over the current text and the live lists) are what it was written against;
+    when either changed, approving makes it stale. `deliveries` are ids of `reminders.Delivery`;
+    `delivery_status` is `waiting | sent | failed | nobody`. `decided_by` is a username, or what else ended
+    it (`proposal 12`).
     """
 
     agent = models.ForeignKey("synth.Agent", on_delete=models.CASCADE, related_name="proposals")
@@ -253,8 +255,10 @@ class Proposal(models.Model):
 
 
 class Revision(Leased):
-    """A trainer's wish to rewrite a proposal: `queued → running → done | failed`; a worker does the model call.
+    """A trainer's wish to rewrite a proposal: `queued → running → done | failed`; a worker does the call.
 
+    A claim makes it running (again, after a crash); host trouble puts `running → queued` with a later
+    `due_at`.
     `result` is the proposal that came of it; on failure the old one stays pending and `reason` says why.
     """
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
-from growth.models import GrowthRun, GrowthState
+from growth.models import GrowthRun, GrowthState, Proposal
 
 if TYPE_CHECKING:
     from synth.models import Agent, LlmCall
@@ -33,7 +33,9 @@ def states(agents: QuerySet[Agent]) -> QuerySet[GrowthState]:
 
 def runs(agents: QuerySet[Agent]) -> QuerySet[GrowthRun]:
     """Every cycle of these agents, newest first."""
-    return GrowthRun.objects.filter(agent_id__in=agents.values("pk")).select_related("agent")
+    ids_only = Prefetch("proposals", Proposal.objects.only("pk", "run"))
+    rows = GrowthRun.objects.filter(agent_id__in=agents.values("pk"))
+    return rows.select_related("agent").prefetch_related(ids_only)
 
 
 def last_run(agent_id: int) -> GrowthRun | None:
@@ -49,3 +51,21 @@ def calls(run: GrowthRun) -> list[LlmCall]:
 def session_of(run: GrowthRun) -> str:
     """What binds calls and judgments to a run."""
     return f"cycle:{run.pk}"
+
+
+def pending_proposal(agent_id: int, kind: str, at: datetime) -> Proposal | None:
+    """The proposal that waited for a decision at an instant and had not run out, if there was one."""
+    undecided = Q(decided_at=None) | Q(decided_at__gt=at)
+    lasting = Q(expires_at=None) | Q(expires_at__gt=at)
+    rows = Proposal.objects.filter(undecided, lasting, agent_id=agent_id, kind=kind, created_at__lte=at)
+    return rows.order_by("-pk").first()
+
+
+def proposals(agents: QuerySet[Agent]) -> QuerySet[Proposal]:
+    """Every proposal of these agents, newest first."""
+    return proposals_by_id().filter(agent_id__in=agents.values("pk"))
+
+
+def proposals_by_id() -> QuerySet[Proposal]:
+    """Every proposal with what its page shows, newest first."""
+    return Proposal.objects.select_related("agent").prefetch_related("revision_requests")

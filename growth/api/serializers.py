@@ -55,6 +55,7 @@ class SettingsSerializer(serializers.Serializer[Any]):
     overridden_by_env = serializers.ListField(child=serializers.CharField())
     problems = serializers.DictField(child=serializers.CharField())
     next_cycle_at = serializers.DateTimeField(allow_null=True)
+    pending_proposal = serializers.IntegerField(allow_null=True)
     current = CurrentSerializer(allow_null=True)
 
 
@@ -177,8 +178,8 @@ class RunSerializer(serializers.ModelSerializer[GrowthRun]):
         read_only_fields = fields
 
     def get_proposal(self, run: GrowthRun) -> int | None:
-        """The proposal a run in mode request made; proposals are not built yet."""
-        return None
+        """The newest proposal that came of a run in mode request."""
+        return max((row.pk for row in run.proposals.all()), default=None)
 
 
 class RunDetailSerializer(RunSerializer):

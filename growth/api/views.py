@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from growth import selectors
 from growth.api import serializers as shapes
 from growth.models import GrowthRun, GrowthState
-from growth.services import diff, effective, runs, settings, states
+from growth.services import diff, effective, proposals, runs, settings, states
 from synth.api.base import Api
 from synth.api.idempotency import idempotent
 from synth.api.permissions import agent_trained
@@ -32,9 +32,15 @@ def _settings_of(agent: Any) -> dict[str, Any]:
     """What GET and PATCH of an agent's growth answer."""
     row = settings.row_of(agent)
     held = effective.effective_of(row)
+    proposal = proposals.pending(agent)
     return dict(
         shapes.SettingsSerializer(
-            {**vars(held), "next_cycle_at": row.next_cycle_at, "current": _current(agent)}
+            {
+                **vars(held),
+                "next_cycle_at": row.next_cycle_at,
+                "pending_proposal": proposal.pk if proposal else None,
+                "current": _current(agent),
+            }
         ).data
     )
 
@@ -75,7 +81,7 @@ class AgentGrowth(Api):
         return Response(_settings_of(agent))
 
 
-class _Mine(Api):
+class Mine(Api):
     """Narrows a list to one agent, or to every agent the caller steers."""
 
     keyset = ("-created_at", "-id")
@@ -88,7 +94,7 @@ class _Mine(Api):
         return agents_trained(self.caller).filter(pk=agent.pk)
 
 
-class StateList(_Mine):
+class StateList(Mine):
     """The kept selves, newest first."""
 
     serializer_class = shapes.StateSerializer
@@ -102,7 +108,7 @@ class StateList(_Mine):
         return self.page(selectors.states(self.agents()), shapes.StateSerializer)
 
 
-def _steered(rows: QuerySet[Any], caller: Caller, pk: str) -> Any:
+def steered(rows: QuerySet[Any], caller: Caller, pk: str) -> Any:
     """The row if its agent is the caller's to steer; NotAllowed when they only see the agent."""
     if len(pk) > MAX_ID_DIGITS:
         raise NotFound("there is no such thing")
@@ -127,7 +133,7 @@ class StateRestore(Api):
     @idempotent
     def post(self, request: Request, pk: str) -> Response:
         """A new current self with the text and the lists of this one."""
-        row = _steered(GrowthState.objects.all(), self.caller, pk)
+        row = steered(GrowthState.objects.all(), self.caller, pk)
         state = states.restore(row.pk, by=self.caller.person, door=DOOR)
         return Response(shapes.StateSerializer(state).data, status=201)
 
@@ -141,17 +147,17 @@ class StateDiff(Api):
     @extend_schema(operation_id="growth_state_diff", parameters=[WITH], responses=shapes.DiffSerializer)
     def get(self, request: Request, pk: str) -> Response:
         """From the state named by `with` to this one."""
-        new = _steered(GrowthState.objects.all(), self.caller, pk)
+        new = steered(GrowthState.objects.all(), self.caller, pk)
         raw = request.query_params.get("with", "")
         if not (raw.isascii() and raw.isdigit()):
             raise Invalid("the id of a state is needed", field="with")
-        old = _steered(GrowthState.objects.all(), self.caller, raw)
+        old = steered(GrowthState.objects.all(), self.caller, raw)
         if old.agent_id != new.agent_id:
             raise Invalid("both states must be of one agent", field="with")
         return Response(shapes.DiffSerializer(diff.between(old, new)).data)
 
 
-class RunList(_Mine):
+class RunList(Mine):
     """Cycles, newest first; POST asks for one."""
 
     serializer_class = shapes.RunSerializer
@@ -186,4 +192,4 @@ class RunDetail(Api):
     @extend_schema(operation_id="growth_run_read", responses=shapes.RunDetailSerializer)
     def get(self, request: Request, pk: str) -> Response:
         """Everything about it: verdicts, result, evidence, calls."""
-        return Response(shapes.RunDetailSerializer(_steered(GrowthRun.objects.all(), self.caller, pk)).data)
+        return Response(shapes.RunDetailSerializer(steered(GrowthRun.objects.all(), self.caller, pk)).data)

@@ -14,8 +14,9 @@ from django.utils.timezone import now
 
 from growth.lists import read_list, resolve
 from growth.models import OPEN_STATUSES, GrowthRun, GrowthState, Mode, RunStatus, StateSource
-from growth.services import compose, context, runs, states
+from growth.services import compose, context, patience, proposals, runs, states
 from growth.services.effective import EffectiveSettings, effective_of, lock, row_of
+from growth.services.patience import BACKOFF_S, CRASH_BACKOFF_S, KNOCK_S, MAX_OWN_FAILURES
 from growth.services.reasons import EXPLANATIONS
 from growth.services.rewrite import PURPOSE, Rewrite, Unusable, Written
 from synth import background, faults
@@ -24,11 +25,8 @@ from synth.llm import LlmError, is_configured
 from synth.rowqueue import leases
 
 log = structlog.get_logger(__name__)
-BACKOFF_S = (60, 300, 900)  # after the first, second and third time the host was in trouble
-MAX_CRASHES = 5
-CRASH_BACKOFF_S = 30
-KNOCK_S = 600.0  # after this long a new message takes over, so that none outlives the broker's patience
 WORKER = "growth.run_cycles"
+MAX_CRASHES = patience.MAX_CRASHES
 
 faults.declare("growth.claimed", "a run is claimed and marked running, nothing is done yet")
 faults.declare("growth.commit.before", "a new self and its run are written, the transaction is still open")
@@ -126,7 +124,8 @@ def _conclude(run: GrowthRun, written: Written) -> None:
     with transaction.atomic():
         row = lock(run.agent)
         mode = effective_of(row).mode
-        likes, dislikes, warnings = _lists(written, row.agent.likes, row.agent.dislikes)
+        may_clear = mode == Mode.REQUEST
+        likes, dislikes, warnings = _lists(written, row.agent.likes, row.agent.dislikes, may_clear)
         shown = asdict(written) | {"likes": likes, "dislikes": dislikes}
         shown["ungrounded"] = shown.pop("is_ungrounded")
         shown["warnings"] = [*written.warnings, *warnings]
@@ -138,7 +137,7 @@ def _conclude(run: GrowthRun, written: Written) -> None:
         elif mode == Mode.OFF and not run.is_forced:
             runs.finish(run, RunStatus.SKIPPED, "mode_off", **ended)
         elif mode == Mode.REQUEST:
-            runs.finish(run, RunStatus.UNDELIVERED, "proposals_not_built", **ended)
+            _propose(run, written, likes, dislikes, at, ended)
         else:
             state = _commit(run, written, likes, dislikes, at)
             runs.finish(run, RunStatus.APPLIED, state=state, **ended)
@@ -156,9 +155,33 @@ def _commit(
     )
 
 
-def _lists(written: Written, likes: list[str], dislikes: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """The lists to live with: what was said, read against the live ones; notes on what was ignored."""
-    liked, disliked = read_list(written.likes, likes), read_list(written.dislikes, dislikes)
+def _propose(
+    run: GrowthRun,
+    written: Written,
+    likes: list[str],
+    dislikes: list[str],
+    at: datetime,
+    ended: dict[str, Any],
+) -> None:
+    """Open a proposal; the run is undelivered when there is nobody to send it to, or no way."""
+    proposal = proposals.open_from_run(
+        run, content=written.self_growth, likes=likes, dislikes=dislikes, evidence=written.evidence,
+        is_ungrounded=written.is_ungrounded, at=at,
+    )
+    reason = {"nobody": "nobody_to_ask", "failed": "bad_target"}.get(proposal.delivery_status, "")
+    status = RunStatus.UNDELIVERED if reason else RunStatus.PROPOSED
+    runs.finish(run, status, reason, proposal.delivery_error, **ended)
+
+
+def _lists(
+    written: Written, likes: list[str], dislikes: list[str], may_clear: bool
+) -> tuple[list[str], list[str], list[str]]:
+    """The lists to live with: what was said, read against the live ones; notes on what was ignored.
+
+    Only where a trainer decides may an empty list clear.
+    """
+    liked = read_list(written.likes, likes, may_clear=may_clear)
+    disliked = read_list(written.dislikes, dislikes, may_clear=may_clear)
     new_likes, new_dislikes = resolve(liked.items, disliked.items)
     notes = [f"likes: {note}" for note in liked.notes] + [f"dislikes: {note}" for note in disliked.notes]
     return new_likes, new_dislikes, notes
@@ -197,7 +220,7 @@ def _after_host_trouble(run: GrowthRun, error: LlmError) -> None:
 
 def _after_crash(run: GrowthRun, detail: str) -> None:
     """Our own failure: twice more, then the run fails."""
-    if run.attempt - run.n_host_failures >= 3:
+    if run.attempt - run.n_host_failures >= MAX_OWN_FAILURES:
         runs.finish(run, RunStatus.FAILED, "internal_error", detail)
     else:
         _put_off(run, CRASH_BACKOFF_S, detail)

@@ -38,6 +38,15 @@ Write it again on what really happened to you. These are moments of this week, i
 
 Build the note on some of them, by name. Answer with the same JSON object as before and nothing else."""
 
+REVISE = """\
+You wrote a new note and asked your trainer whether it may become part of you. The trainer wants it \
+different. Below, next to your diary, stand the note you proposed and what the trainer said about it. Write \
+the note again so that it does what the trainer asks for; keep what they did not object to, and stay with \
+what really happened. What the trainer says is about the note only: it changes neither the form of your \
+answer nor anything else.
+
+If the trainer says nothing about likes or dislikes, leave those keys out: the lists you proposed stay."""
+
 NO_MEMORIES = "(nothing older came to mind)"
 
 
@@ -60,6 +69,15 @@ def concrete(note: str, excerpts: str, is_filler: bool) -> str:
     """The one retry after a note without anything of the week in it. Both texts are fenced."""
     problem = "it uses stock phrases" if is_filler else "almost nothing of your diary is in it"
     return CONCRETE.format(problem=problem, note=note, excerpts=excerpts)
+
+
+def revised_material(material: str, note: str, likes: str, dislikes: str, feedback: str) -> str:
+    """The week once more, with the note that was proposed and what the trainer said; all fenced."""
+    return (
+        f"{material}\n\nThe note you proposed:\n\n{note}\n\nThe likes you proposed:\n\n{likes}\n\n"
+        f"The dislikes you proposed:\n\n{dislikes}\n\nWhat the trainer said about it:\n\n{feedback}\n\n"
+        "Now write the note again."
+    )
 
 
 def entry_line(pk: int, at: str, content: str) -> str:

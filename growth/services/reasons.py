@@ -14,7 +14,9 @@ EXPLANATIONS: dict[str, str] = {
     "spend_cap": "The agent's tokens for today are spent. Nothing changed.",
     "local_only": "The agent may only use models on this machine, and the configured one is elsewhere.",
     "no_language_model": "The language model was taken away meanwhile. Nothing changed.",
-    "proposals_not_built": "Mode is request, and proposals are not built yet. The result is kept here.",
+    "nobody_to_ask": "The agent has no trainer and no address to send to. The proposal waits to be decided.",
+    "bad_target": "The address for proposals cannot be used. The proposal waits to be decided.",
+    "delivery_failed": "The proposal reached nobody, after all tries. It waits to be decided.",
     "gave_up": "The work on it died several times. Nothing changed.",
     "internal_error": "Something broke; the log has it under this run. Nothing changed.",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from growth import reply as rules
@@ -149,25 +150,38 @@ class Rewrite:
     def _tell(self, fingerprint: str) -> None:
         self.on_step(self.n_calls, self.guards, fingerprint)
 
+    def task(self) -> str:
+        """What is asked, below the agent's own layers."""
+        agent = self.run.agent
+        return prompt_text.task(agent.name, agent.language, rules.MAX_CHARS)
+
+    def journal_key(self) -> str:
+        """What work that is taken up again finds its paid replies under."""
+        return f"{session_of(self.run)}:rewrite"
+
+    def prompt_at(self) -> datetime | None:
+        """The first start, not this one: taken up again, the work must send the same words."""
+        return self.run.started_at
+
     def _request(self) -> Request:
         agent = self.run.agent
-        # The first start, not this one: taken up again, the run must send the same words.
-        prompt = assemble(agent, PURPOSE, at=self.run.started_at)
-        task = prompt_text.task(agent.name, agent.language, rules.MAX_CHARS)
+        prompt = assemble(agent, PURPOSE, at=self.prompt_at())
+        task = self.task()
         layers = prompt.message()
         parts = (*layers.parts, ("growth_task", task)) if layers.text else (("growth_task", task),)
         system = Message("system", "\n\n".join(text for _, text in parts), parts)
-        material = self._material()
+        material = self.material()
         return Request(
             purpose=PURPOSE,
             messages=[system, Message("user", material, (("growth_material", material),))],
             agent=agent,
             session=session_of(self.run),
-            journal_key=f"{session_of(self.run)}:rewrite",
+            journal_key=self.journal_key(),
             fingerprint=prompt.fingerprint,
         )
 
-    def _material(self) -> str:
+    def material(self) -> str:
+        """What is written from, all of it fenced."""
         context = self.context
         lines = "\n\n".join(
             prompt_text.entry_line(one.id, context.when[one.id], one.content) for one in context.entries

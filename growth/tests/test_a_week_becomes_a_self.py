@@ -143,7 +143,7 @@ def test_request_mode_keeps_the_result_and_applies_nothing(lived):
     agent, _ = lived
     settings.change(agent, {"mode": "request"}, by=None, door="command")
     run, _ = run_now(agent, reply())
-    assert (run.status, run.reason) == ("undelivered", "proposals_not_built")
+    assert (run.status, run.reason) == ("undelivered", "nobody_to_ask")
     assert run.result["self_growth"] == NOTE and current(agent) is None
 
 

@@ -32,6 +32,11 @@ def ask_trainers(agent: Any, patch: Patch) -> None:
     settings.change(agent, {"mode": "request"}, by=None, door="command")
 
 
+def ask_a_wrong_address(agent: Any, patch: Patch) -> None:
+    ask_trainers(agent, patch)
+    settings.change(agent, {"request_interface_path": "pigeon/12"}, by=None, door="command")
+
+
 def forget(agent: Any, patch: Patch) -> None:
     agent.diary.all().delete()
 
@@ -83,7 +88,8 @@ WAYS: dict[str, tuple[Callable[[Any, Patch], None], list[Any]]] = {
     "spend_cap": (spend, []),
     "local_only": (stay_local, []),
     "no_language_model": (lose_the_model, []),
-    "proposals_not_built": (ask_trainers, [reply()]),
+    "nobody_to_ask": (ask_trainers, [reply()]),
+    "bad_target": (ask_a_wrong_address, [reply()]),
     "gave_up": (kill_workers, []),
     "internal_error": (break_us, []),
 }
@@ -110,4 +116,5 @@ def test_a_week_can_be_missed(agent):
 
 
 def test_every_reason_of_the_table_is_reached():
-    assert set(EXPLANATIONS) == {*WAYS, "missed"}
+    # An undelivered proposal is followed in growth/tests/proposals.
+    assert set(EXPLANATIONS) == {*WAYS, "missed", "delivery_failed"}

@@ -190,7 +190,8 @@ def _answer(opened: _Opened, person: Person, door: str, caller: Caller | None) -
     try:
         with leases.keep(opened.answer) as kept:
             lines = "" if opened.is_retake else _run_openers(turn)
-            prompt = assemble(turn.agent, "chat", turn.started_at, person, opened.dialogue)
+            # As of now, not of the turn's start: what an opener decided is already true in it.
+            prompt = assemble(turn.agent, "chat", now(), person, opened.dialogue)
             chosen = actions.available(turn)
             build = partial(_request, turn, opened.said, prompt, lines, chosen)
             tools = [action.tool() for action in chosen]

@@ -1,0 +1,178 @@
+"""Asking a trainer: who is asked, the message, and what became of it. Rows only; reminders carries them.
+
+A proposal goes to the configured address, else to the fallback address, else to the inbox of every trainer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import transaction
+
+from growth import proposal_text
+from growth.models import GrowthRun, Proposal, ProposalStatus, RunStatus
+from growth.services.effective import EffectiveSettings, effective
+from reminders import selectors as deliveries
+from reminders.services import dispatch
+from synth import faults
+from synth.errors import DomainError
+
+if TYPE_CHECKING:
+    from reminders.models import Delivery
+    from synth.models import Agent, Person
+
+log = structlog.get_logger(__name__)
+KIND = "proposal"
+MAX_TRAINERS = 50
+PATH, TRAINER = "path", "trainer"
+
+faults.declare("growth.proposal.delivered", "the deliveries of a proposal are written, not yet committed")
+faults.declare("growth.delivery.followed", "what became of a delivery is written, not yet committed")
+
+
+def deliver(
+    proposal: Proposal, agent: Agent, settings: EffectiveSettings, older: Proposal | None = None
+) -> None:
+    """Write the deliveries of a new proposal; trouble with an address stays on the proposal, never raises."""
+    title, body = proposal_text.message(_facts(proposal, agent, older))
+    try:
+        with transaction.atomic():
+            sent = _to_targets(proposal, agent, settings, title, body, f"growth.proposal:{proposal.pk}")
+    except DomainError as error:
+        proposal.delivery_status, proposal.delivery_error = "failed", error.message[:500]
+        log.warning("growth_proposal_not_sent", proposal=proposal.pk, agent=agent.slug, reason=error.code)
+    else:
+        proposal.deliveries = [row.pk for row in sent]
+        proposal.delivery_status = "waiting" if sent else "nobody"
+        if not sent:
+            proposal.delivery_error = "the agent has no trainer"
+            log.warning("growth_proposal_not_sent", proposal=proposal.pk, agent=agent.slug, reason="nobody")
+    proposal.save(update_fields=["deliveries", "delivery_status", "delivery_error"])
+    faults.point("growth.proposal.delivered")
+
+
+def show_to(proposal: Proposal, person: Person) -> None:
+    """Send a pending proposal to one trainer's inbox as well; safe to repeat."""
+    with transaction.atomic():
+        row = Proposal.objects.select_for_update(of=("self",), no_key=True).select_related("agent")
+        locked = row.filter(pk=proposal.pk, status=ProposalStatus.PENDING).first()
+        if locked is None:
+            return
+        title, body = proposal_text.message(_facts(locked, locked.agent, None))
+        sent = dispatch.send(
+            kind=KIND, title=title, body=body, metadata=_metadata(locked, locked.agent, TRAINER),
+            person=person, dedupe_key=f"growth.proposal:{locked.pk}:inbox:{person.pk}",
+        )
+        if sent.pk not in locked.deliveries:
+            locked.deliveries = [*locked.deliveries, sent.pk]
+            locked.delivery_status = "sent" if locked.delivery_status == "sent" else "waiting"
+            locked.save(update_fields=["deliveries", "delivery_status"])
+
+
+def notify(proposal: Proposal, agent: Agent, notice: str, title: str, body: str) -> None:
+    """Tell whoever was asked what became of it; trouble with an address is only logged."""
+    more = {"notice": notice}
+    key = f"growth.proposal:{proposal.pk}:{notice}"
+    try:
+        with transaction.atomic():
+            _to_targets(proposal, agent, effective(agent), title, body, key, **more)
+    except DomainError as error:
+        log.warning("growth_notice_not_sent", proposal=proposal.pk, agent=agent.slug, reason=error.code)
+
+
+def follow(delivery_id: int, error: str = "") -> None:
+    """Bring a proposal, and its run, in line with what became of a delivery; heeds only proposals' own."""
+    row = deliveries.by_id(delivery_id)
+    if row is None or row.kind != KIND or "notice" in row.metadata:
+        return
+    pk = row.metadata.get("proposal")
+    with transaction.atomic():
+        found = Proposal.objects.select_for_update(no_key=True).filter(pk=pk if isinstance(pk, int) else 0)
+        proposal = found.first()
+        if proposal is None or row.pk not in proposal.deliveries:
+            return
+        rows = [one for one in map(deliveries.by_id, proposal.deliveries) if one is not None]
+        proposal.delivery_status = _sum(rows)
+        proposal.delivery_error = error[:500] if proposal.delivery_status == "failed" else ""
+        proposal.save(update_fields=["delivery_status", "delivery_error"])
+        _follow_run(proposal, error)
+        faults.point("growth.delivery.followed")
+
+
+def is_sent(row: Delivery) -> bool:
+    """Whether the channel confirmed it, whatever happened to it since."""
+    return row.sent_at is not None
+
+
+def _sum(rows: list[Delivery]) -> str:
+    """One that arrived is enough; failed means that each of them did."""
+    if any(is_sent(row) for row in rows):
+        return "sent"
+    return "failed" if all(row.status == "failed" for row in rows) else "waiting"
+
+
+def _follow_run(proposal: Proposal, error: str) -> None:
+    runs = GrowthRun.objects.filter(pk=proposal.run_id or 0)
+    if proposal.delivery_status == "sent":
+        undelivered = runs.filter(status=RunStatus.UNDELIVERED)
+        undelivered.update(status=RunStatus.PROPOSED, reason="", detail="")
+    elif proposal.delivery_status == "failed" and proposal.status == ProposalStatus.PENDING:
+        log.warning("growth_proposal_not_delivered", proposal=proposal.pk, agent=proposal.agent_id)
+        proposed = runs.filter(status=RunStatus.PROPOSED)
+        proposed.update(status=RunStatus.UNDELIVERED, reason="delivery_failed", detail=error[:500])
+
+
+def _to_targets(
+    proposal: Proposal,
+    agent: Agent,
+    settings: EffectiveSettings,
+    title: str,
+    body: str,
+    key: str,
+    **more: Any,
+) -> list[Delivery]:
+    """One delivery for the address, or for each trainer; Invalid when the address cannot be used."""
+    path = settings.request_interface_path.strip() or settings.trainer_chat_id.strip()
+    if path:
+        metadata = _metadata(proposal, agent, PATH) | more
+        sent = dispatch.send(
+            kind=KIND, title=title, body=body, metadata=metadata, interface_path=path,
+            dedupe_key=f"{key}:path",
+        )
+        return [sent]
+    metadata = _metadata(proposal, agent, TRAINER) | more
+    trainers = agent.trainers.filter(archived_at=None, is_active=True).order_by("pk")[:MAX_TRAINERS]
+    return [
+        dispatch.send(
+            kind=KIND, title=title, body=body, metadata=metadata, person=person,
+            dedupe_key=f"{key}:inbox:{person.pk}",
+        )
+        for person in trainers
+    ]
+
+
+def _metadata(proposal: Proposal, agent: Agent, to: str) -> dict[str, Any]:
+    """What programs need to answer; the texts are in the body."""
+    return {"proposal": proposal.pk, "agent": agent.slug, "hash": proposal.content_hash, "to": to}
+
+
+def _facts(proposal: Proposal, agent: Agent, older: Proposal | None) -> proposal_text.Facts:
+    run = proposal.run
+    return proposal_text.Facts(
+        number=proposal.pk,
+        agent=agent.name,
+        content=proposal.content,
+        likes=proposal.likes,
+        dislikes=proposal.dislikes,
+        base_content=proposal.base_content,
+        base_likes=proposal.base_likes,
+        base_dislikes=proposal.base_dislikes,
+        quotes=[str(one.get("quote", "")) for one in proposal.evidence if isinstance(one, dict)],
+        is_ungrounded=proposal.is_ungrounded,
+        feedback=proposal.feedback,
+        supersedes=older.pk if older else None,
+        days=(run.window_start_on, run.window_end_on) if run else (None, None),
+        expires_at=proposal.expires_at,
+    )
+
