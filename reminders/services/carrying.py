@@ -59,7 +59,11 @@ def ring_waiting(at: datetime) -> None:
 
 
 def drain(name: str, deadline: Deadline | None = None, clock: Clock = timezone.now) -> int:
-    """Carry what waits for one channel until nothing is due; the number that was confirmed."""
+    """Carry what waits for one channel until nothing is due; the number that was confirmed.
+
+    InTransaction inside a transaction: no channel may work there.
+    """
+    database.leave()
     deadline = deadline or Deadline(50)
     n_sent = 0
     while not deadline.is_over:

@@ -23,7 +23,8 @@ def note_failure(name: str, at: datetime) -> None:
     """Count a failure that was the host's fault."""
     RemoteHost.objects.bulk_create([RemoteHost(name=name)], ignore_conflicts=True)
     RemoteHost.objects.filter(pk=name).update(n_failures=F("n_failures") + 1)
-    n_over = RemoteHost.objects.values_list("n_failures", flat=True).get(pk=name) - PATIENCE
+    n_failures = RemoteHost.objects.filter(pk=name).values_list("n_failures", flat=True).first() or 0
+    n_over = n_failures - PATIENCE
     if n_over >= 0:
         shut = min(FIRST_SHUT * 2 ** min(n_over, 10), LONGEST_SHUT)
         RemoteHost.objects.filter(pk=name).update(shut_until=at + shut)

@@ -101,10 +101,10 @@ def test_a_peer_that_does_not_answer_is_given_up_in_time(send, anywhere, answer)
 def test_a_channel_never_runs_inside_a_transaction(send, anywhere):
     with WebhookPeer() as peer:
         row = send(interface_path=peer.path)
-        with transaction.atomic():
-            with pytest.raises(database.InTransaction):
-                database.leave()
-        assert not peer.requests and row.status == "queued"
+        with transaction.atomic(), pytest.raises(database.InTransaction):
+            carrying.drain("webhook")
+        row.refresh_from_db()
+        assert not peer.requests and (row.status, row.attempt) == ("queued", 0)
 
 
 def test_the_log_names_no_address(send, anywhere, capfd):
