@@ -120,6 +120,7 @@ def configure(level: str, fmt: str) -> None:
                 **{name: {"level": "WARNING"} for name in quiet},
                 # uvicorn sets up its own before it imports us; its lines belong with the others.
                 **{name: {"handlers": [], "propagate": True} for name in ("uvicorn", "uvicorn.error")},
+                "uvicorn.access": {"handlers": [], "propagate": False},
                 # Each failed task is one line: django_structlog's, which has the ids.
                 "celery.app.trace": {"level": "CRITICAL"},
                 # The middleware's own line says the same, with ids.

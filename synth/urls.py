@@ -15,6 +15,7 @@ from synth.api.urls import nothing_here
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/admin/")),
     path("", include("synth.health")),
+    path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),
     path("api/", include("growth.api.urls")),

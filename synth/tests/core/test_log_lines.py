@@ -97,6 +97,7 @@ logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)
 from synth import logs
 logs.configure("info", "json")
 logging.getLogger("uvicorn.error").info("Started server process [%d]", 7)
+logging.getLogger("uvicorn.access").info("one of many")
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     (line,) = map(json.loads, (run.stdout + run.stderr).splitlines())
