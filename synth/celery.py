@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from celery import Celery, signals
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "synth.settings")
 
