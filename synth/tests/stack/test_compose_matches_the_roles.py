@@ -76,6 +76,11 @@ def test_a_missing_secret_is_refused(tmp_path, name):
     assert f"set {name}" in done.stderr
 
 
+@pytest.mark.parametrize("name", ROLES)
+def test_any_setting_may_stand_in_the_file_of_variables(services, name):
+    assert services[name]["env_file"] == [{"path": ".env", "required": False}]
+
+
 def test_data_lies_on_named_volumes(services):
     named = yaml.safe_load((CHECKOUT / "docker-compose.yml").read_text())["volumes"]
     used = {mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", [])}
