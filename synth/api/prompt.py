@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -10,11 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from synth import prompts
+from synth import prompts, selectors
 from synth.api.base import Api
 from synth.api.fields import Instant, Strict
 from synth.api.permissions import agent_trained
 from synth.errors import NotFound
+from synth.models import Agent
 
 PURPOSES = ("chat", "reflection", "proactive", "review")
 
@@ -61,7 +63,7 @@ class PromptView(Api):
         parameters=[
             OpenApiParameter("purpose", str, enum=PURPOSES, default="chat"),
             OpenApiParameter("at", OpenApiTypes.DATETIME, description="as of this instant"),
-            OpenApiParameter("dialogue", str),
+            OpenApiParameter("dialogue", str, description="one of the caller's own dialogues"),
         ],
     )
     def get(self, request: Request, slug: str) -> Response:
@@ -75,6 +77,18 @@ class PromptView(Api):
         query = PromptQuery(data=wanted)
         query.is_valid(raise_exception=True)
         values = query.validated_data
-        if values["dialogue"] is not None:
+        place = self._place(agent, values["dialogue"])
+        return Response(prompts.describe(agent, values["purpose"], values["at"], **place))
+
+    def _place(self, agent: Agent, dialogue_id: str | None) -> dict[str, Any]:
+        """The dialogue asked for and its person; only the caller's own, because chats are private."""
+        if dialogue_id is None:
+            return {}
+        try:
+            rows = selectors.dialogues_of(self.caller.person).filter(agent=agent, pk=UUID(dialogue_id))
+        except ValueError:
+            rows = selectors.dialogues_of(self.caller.person).none()
+        dialogue = rows.first()
+        if dialogue is None:
             raise NotFound("There is no such dialogue.", code="dialogue_not_found", field="dialogue")
-        return Response(prompts.describe(agent, values["purpose"], values["at"]))
+        return {"dialogue": dialogue, "person": self.caller.person}

@@ -33,7 +33,10 @@ class Dialogue(models.Model):
 
     class Meta:
         ordering = ["-at", "-id"]
-        indexes = [models.Index(fields=["person", "at", "id"], name="synth_dialogue_by_person")]
+        indexes = [
+            models.Index(fields=["person", "at", "id"], name="synth_dialogue_by_person"),
+            models.Index(fields=["at", "id"], name="synth_dialogue_by_at"),
+        ]
 
     def __str__(self) -> str:
         return self.title or str(self.id)

@@ -18,10 +18,10 @@ from synth.models import (
     PromptPart,
     Tick,
 )  # fmt: skip
-from synth.services import diary, keys, memories, people
+from synth.services import dialogues, diary, keys, memories, people
 
 MODELS = ("person", "apikey", "agent", "diaryentry", "memory", "outboxevent", "eventhandling", "llmcall",
-          "auditentry", "tick")  # fmt: skip
+          "auditentry", "tick", "dialogue", "message")  # fmt: skip
 
 
 @pytest.fixture
@@ -44,6 +44,10 @@ def rows(wren: Agent, minato: Agent) -> dict[str, object]:
         "llmcall": call.pk,
         "auditentry": AuditEntry.objects.values_list("pk", flat=True)[0],
         "tick": Tick.objects.create(name="t").pk,
+        "dialogue": dialogues.create(wren, people.ensure("pia"), title="Tea").pk,
+        "message": dialogues.attach_proactive_node(
+            dialogues.create(wren, people.ensure("pia")), "<b>Hello.</b>"
+        ).pk,
     }
 
 

@@ -9,6 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from synth.models import Agent
+from synth.services import dialogues
 
 ROLES = ("operator", "trainer", "other_trainer", "person", "app", "anonymous")
 BODIES: dict[str, dict[str, Any]] = {
@@ -40,6 +41,16 @@ RESERVED = {
     "post /api/agents/{slug}/diary/": (201, 404, 201, 404, 404, 401),
     "get /api/agents/{slug}/memories/": (200, 404, 200, 404, 404, 401),
     "post /api/agents/{slug}/memories/": (201, 404, 201, 404, 404, 401),
+}
+# A dialogue of `person`, for whom `app` acts; no language model is configured.
+OWN = {
+    "get /api/dialogues/": (200, 200, 200, 200, 200, 401),
+    "post /api/dialogues/": (201, 201, 201, 201, 201, 401),
+    "get /api/dialogues/{dialogue_id}/": (404, 404, 404, 200, 200, 401),
+    "patch /api/dialogues/{dialogue_id}/": (404, 404, 404, 200, 200, 401),
+    "delete /api/dialogues/{dialogue_id}/": (404, 404, 404, 200, 404, 401),
+    "get /api/dialogues/{dialogue_id}/messages/": (404, 404, 404, 200, 200, 401),
+    "post /api/chat/": (404, 404, 404, 503, 503, 401),
 }
 CASES = [
     pytest.param(call, slug, dict(zip(ROLES, expected, strict=True)), id=f"{call} {slug}")
@@ -81,7 +92,25 @@ def test_the_table_names_every_endpoint_of_the_core() -> None:
         for method, operation in operations.items()
         if not operation["operationId"].startswith(("growth", "inbox"))
     }
-    assert core - set(OPEN) == set()
+    assert core - set(OPEN) - set(OWN) == set()
+
+
+@pytest.mark.parametrize(("call", "expected"), OWN.items())
+def test_dialogues_are_private_to_their_person(
+    callers, agent: Agent, call: str, expected: tuple[int, ...]
+) -> None:
+    dialogue = str(dialogues.create(agent, callers.person).pk)
+    method, path = call.split(" ")
+    body = {
+        "post /api/dialogues/": {"agent": "wren"},
+        "patch /api/dialogues/{dialogue_id}/": {"title": "New"},
+        "post /api/chat/": {"dialogue": dialogue, "content": "Hello?"},
+    }.get(call)
+    got = {
+        role: getattr(client, method)(path.replace("{dialogue_id}", dialogue), body).status_code
+        for role, client in clients(callers).items()
+    }
+    assert got == dict(zip(ROLES, expected, strict=True))
 
 
 def test_lists_show_only_what_may_be_seen(callers, agent: Agent, other_agent: Agent) -> None:

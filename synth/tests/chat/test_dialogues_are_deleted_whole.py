@@ -39,6 +39,7 @@ def test_a_long_branch_is_deleted(dialogue):
     for n in range(1500):
         parent = Message(dialogue=dialogue, role="user", content=f"m{n}", parent=parent, id=10_000_000 + n)
         parent.save(force_insert=True)
+    assert parent is not None
     dialogues.touch(dialogue, leaf=parent)
     assert dialogues.delete(dialogue)["synth.Message"] == 1500
 
