@@ -43,7 +43,7 @@ TRAINER_CHAT_ID = Option(
     "TRAINER_CHAT_ID",
     "text",
     "",
-    "Where proposals go when the variable above is empty.",
+    "Where proposals go when no request interface path is set.",
     app="growth",
     per_agent=True,
 )
