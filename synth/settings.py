@@ -12,6 +12,7 @@ from typing import Any
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 
 from synth import logs
 from synth.options import OPTIONS, BadOption
@@ -172,6 +173,7 @@ LANGUAGE_CODE = "en"
 USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = "synth.formats"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
@@ -238,4 +240,13 @@ LOG_FORMAT: str = _read("LOG_FORMAT")
 logs.configure(LOG_LEVEL, LOG_FORMAT)
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 SILENCED_SYSTEM_CHECKS: list[str] = []
-UNFOLD = {"SITE_TITLE": "Synth", "SITE_HEADER": "Synth", "SITE_SYMBOL": "psychology"}
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Synth",
+    "SITE_HEADER": "Synth",
+    "SITE_SYMBOL": "psychology",
+    "SITE_URL": None,  # "/" leads to the admin itself
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("synth/favicon.svg")}
+    ],
+    "STYLES": [lambda request: static("synth/admin.css")],
+}

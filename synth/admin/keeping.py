@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from synth import selectors
@@ -26,6 +27,7 @@ class DiaryForm(CheckedForm):
     class Meta:
         model = DiaryEntry
         fields = ("agent", "at", "content", "source", "people", "tags")
+        help_texts = {"at": "When it happened, in UTC."}
 
 
 @admin.register(DiaryEntry)
@@ -41,6 +43,23 @@ class DiaryAdmin(CoreAdmin):
     autocomplete_fields = ("agent",)
     ordering = ("-id",)
     fields = ("agent", "at", "content", "source", "people", "tags")
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"at": timezone.now(), **super().get_changeform_initial_data(request)}
+
+    def get_fields(self, request: HttpRequest, obj: DiaryEntry | None = None) -> Any:
+        return (*self.fields[:4], "who", "labels") if obj else self.fields
+
+    def get_readonly_fields(self, request: HttpRequest, obj: DiaryEntry | None = None) -> Any:
+        return ("who", "labels") if obj else ()
+
+    @admin.display(description="people")
+    def who(self, row: DiaryEntry) -> str:
+        return ", ".join(row.people) or "–"
+
+    @admin.display(description="tags")
+    def labels(self, row: DiaryEntry) -> str:
+        return ", ".join(row.tags) or "–"
 
     @admin.display(description="content")
     def start(self, row: DiaryEntry) -> str:

@@ -12,7 +12,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from synth.admin.base import CheckedForm, CoreAdmin, steward
 from synth.models import ApiKey, Door, Person, Role
@@ -111,10 +115,11 @@ class PersonAdmin(CoreAdmin, UserAdmin):  # type: ignore[type-arg]
 class KeyForm(CheckedForm):
     """What a new key is for."""
 
-    role = forms.ChoiceField(choices=Role.choices)
+    role = forms.ChoiceField(choices=Role.choices, widget=UnfoldAdminSelectWidget)
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in keys.SCOPES],
         required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text="App keys only; none: all.",
     )
     name = forms.CharField(max_length=100, required=False, widget=UnfoldAdminTextInputWidget())

@@ -1,0 +1,1 @@
+"""How the admin site writes instants: always with their zone."""
