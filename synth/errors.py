@@ -10,10 +10,14 @@ from typing import Any
 
 
 class DomainError(Exception):
-    """Something a caller asked for cannot be done; nothing was changed."""
+    """Something a caller asked for cannot be done; nothing was changed.
+
+    `is_on_record` once the refused try has its audit entry, so that the next door writes no second one.
+    """
 
     status = 422
     default_code = "refused"
+    is_on_record = False
 
     def __init__(
         self, message: str, *, code: str | None = None, field: str | None = None, **details: Any

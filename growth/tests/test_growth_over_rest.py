@@ -218,3 +218,13 @@ def test_lists_without_an_agent_hold_only_ones_own(agent, trainers, client_of, m
 )
 def test_what_is_not_there_is_not_found(trainers, path):
     assert trainers.get(f"/api/{path}").status_code == 404
+
+
+def test_a_refused_try_is_on_record_once(trainers, agent, monkeypatch):
+    from django.apps import apps
+
+    monkeypatch.setenv("GROWTH_MODE", "off")
+    assert trainers.post("/api/growth/runs/", {"agent": agent.slug}).status_code == 422
+    assert trainers.patch(f"/api/agents/{agent.slug}/growth/", {"mode": "on"}).status_code == 422
+    entries = apps.get_model("synth", "AuditEntry").objects.filter(outcome="refused").order_by("pk")
+    assert [entry.reason for entry in entries] == ["mode_off", "overridden_by_env"]

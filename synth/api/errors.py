@@ -38,6 +38,8 @@ CODES = {
     503: "unavailable",
 }
 
+REFUSED = (403, 409, 422)  # what somebody tried and was refused is on record; malformed requests are not
+
 
 class TooLarge(exceptions.APIException):
     """The body is over the limit."""
@@ -72,7 +74,7 @@ def handler(exc: Exception, context: dict[str, Any]) -> Response:
             body(CODES[500], "Something broke; the log has it under this request id.", request_id=request_id),
             status=500,
         )
-    if answer.status_code == 403:
+    if answer.status_code in REFUSED and not getattr(exc, "is_on_record", False):
         note_refusal(context, answer.data)
     return answer
 

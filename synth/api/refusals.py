@@ -1,4 +1,4 @@
-"""Leaves an audit entry when somebody known tried to change what they may not."""
+"""Leaves an audit entry when somebody known tried to change what they may not, or what a rule refused."""
 
 from __future__ import annotations
 

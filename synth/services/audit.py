@@ -70,6 +70,7 @@ def refusals(
         yield
     except DomainError as error:
         record_refused(actor, door=door, action=action, object=object, reason=error.code, agent=agent)
+        error.is_on_record = True
         raise
 
 

@@ -43,11 +43,13 @@ def test_both_forms_of_a_path_take_get_and_post(operator: APIClient, path: str) 
 def test_reserved_slugs_are_refused(operator: APIClient, slug: str) -> None:
     answer = operator.post("/api/agents/", {"slug": slug, "name": "X"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "slug_reserved")
+    assert AuditEntry.objects.get(outcome="refused").reason == "slug_reserved"
 
 
 def test_a_taken_slug_is_a_conflict(operator: APIClient, agent: Agent) -> None:
     answer = operator.post("/api/agents/", {"slug": "WREN", "name": "X"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "slug_taken")
+    assert AuditEntry.objects.get(outcome="refused").reason == "slug_taken"
 
 
 def test_an_unknown_trainer_is_named(operator: APIClient) -> None:
