@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.dateparse import parse_datetime
@@ -47,10 +47,12 @@ class Instant(serializers.DateTimeField):
 
     def to_internal_value(self, value: Any) -> datetime:
         try:
-            at = parse_datetime(value) if isinstance(value, str) else None
-        except ValueError:
+            found = parse_datetime(value) if isinstance(value, str) else None
+            # In UTC: PostgreSQL refuses offsets of 16 hours and more, Python does not.
+            at = found.astimezone(UTC) if found and found.utcoffset() is not None else None
+        except (ValueError, OverflowError):
             at = None
-        if at is None or at.utcoffset() is None or not 1900 <= at.year <= 9998:
+        if at is None or not 1900 <= at.year <= 9998:
             raise serializers.ValidationError(
                 "An ISO 8601 time with an offset is needed, for example 2026-05-04T09:00:00+02:00."
             )

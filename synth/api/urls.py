@@ -30,6 +30,13 @@ def both(route: str, view: Callable[..., Any], name: str) -> URLPattern:
     return re_path(rf"^{route}/?$", view, name=name)
 
 
+class SchemaView(SpectacularAPIView):
+    """The schema; there is one version, and a `?version=` would end in a header as it came."""
+
+    def _get_version_parameter(self, request: HttpRequest) -> None:
+        return None
+
+
 class DocsView(SpectacularSwaggerSplitView):
     """The browsable schema. It has no serializers to describe, so OPTIONS is not allowed."""
 
@@ -43,7 +50,7 @@ def nothing_here(request: HttpRequest) -> HttpResponseBase:
 
 
 urlpatterns = [
-    both("schema", SpectacularAPIView.as_view(), "schema"),
+    both("schema", SchemaView.as_view(), "schema"),
     both("docs", DocsView.as_view(url_name="schema"), "docs"),
     both("me", MeView.as_view(), "me"),
     both("agents", AgentsView.as_view(), "agents"),

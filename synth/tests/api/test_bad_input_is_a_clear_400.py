@@ -129,6 +129,22 @@ def test_a_bad_prompt_query_is_refused(trainer: APIClient, agent: Agent, query: 
     assert trainer.get(f"/api/agents/wren/prompt/?{query}").status_code in (400, 404)
 
 
+@pytest.mark.parametrize("at", ["2026-01-01T00:00:00%2B23:59", "2026-01-01T00:00:00-23:59"])
+def test_an_offset_no_database_knows_is_read(trainer: APIClient, agent: Agent, at: str) -> None:
+    assert trainer.get(f"/api/agents/wren/prompt/?at={at}").status_code == 200
+
+
+def test_an_instant_that_leaves_the_calendar_in_utc_is_refused(trainer: APIClient, agent: Agent) -> None:
+    for at in ("9998-12-31T23:00:00-23:00", "9999-12-31T23:00:00-23:00", "0001-01-01T00:00:00%2B23:00"):
+        assert trainer.get(f"/api/agents/wren/prompt/?at={at}").status_code == 400
+
+
+def test_a_query_of_the_schema_reaches_no_header(trainer: APIClient) -> None:
+    answer = trainer.get("/api/schema/?version=%00%0a")
+    assert answer.status_code == 200
+    assert "\x00" not in answer.headers["Content-Disposition"]
+
+
 def test_a_form_is_not_json(trainer: APIClient, agent: Agent) -> None:
     for kind in (
         "application/x-www-form-urlencoded",
