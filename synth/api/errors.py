@@ -38,6 +38,7 @@ CODES = {
     503: "unavailable",
 }
 
+OF_THE_BODY = ("duplicate_key", "lone_surrogate", "nul_character", "too_deep", "unknown_field")
 REFUSED = (403, 409, 422)  # what somebody tried and was refused is on record; malformed requests are not
 
 
@@ -112,7 +113,7 @@ def _of_rest_framework(exc: exceptions.APIException) -> Response:
         headers["Retry-After"] = str(max(1, int(wait)))
     field, message, inner = _first(exc.detail)
     code = CODES.get(exc.status_code, "invalid")
-    if isinstance(exc, exceptions.AuthenticationFailed) or inner in ("nul_character", "unknown_field"):
+    if isinstance(exc, exceptions.AuthenticationFailed) or inner in OF_THE_BODY:
         code = inner
     if code == "authentication_failed":
         code = CODES[401]
