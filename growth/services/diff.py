@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import Protocol, TypedDict
 
 from growth.lists import list_diff
+from growth.services.bounded_diff import BoundedMatcher
 from synth.text.words import is_unspaced
 
 _PIECE = re.compile(r"\s+|\w+|[^\w\s]")
@@ -47,7 +47,7 @@ def word_diff(old: str, new: str) -> list[TextChange]:
     """Runs that turn `old` into `new`: whole words, single characters of scripts without spaces."""
     a, b = split(old), split(new)
     changes: list[TextChange] = []
-    for op, i1, i2, j1, j2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    for op, i1, i2, j1, j2 in BoundedMatcher(a, b).get_opcodes():
         if op == "equal":
             changes.append({"op": "equal", "text": "".join(a[i1:i2])})
             continue
