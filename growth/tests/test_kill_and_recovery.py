@@ -117,10 +117,11 @@ def test_a_request_killed_before_its_commit_leaves_nothing(make_agent):
 
 @pytest.mark.django_db
 def test_every_fault_point_of_growth_is_killed_at_by_a_test():
+    from growth.tests.proposals.test_killed_in_the_middle import POINTS
     from synth import faults
 
     covered = {point.partition(":")[0] for point in CYCLE_POINTS}
-    covered |= {"growth.start.before", "growth.start.after", "growth.request.before"}
+    covered |= {"growth.start.before", "growth.start.after", "growth.request.before"} | POINTS
     assert {name for name in faults.KNOWN if name.startswith("growth.")} <= covered
 
 

@@ -70,8 +70,7 @@ def verdict(decision: str, feedback: str = "") -> str:
 
 def calls_action(name: str, payload: str = "{}") -> dict[str, Any]:
     """A reply that asks for an action as a tool call."""
-    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": payload}}
-    return {"content": "", "tool_calls": [call], "finish_reason": "tool_calls"}
+    return {"content": "", "tool_calls": [{"name": name, "arguments": payload}], "finish_reason": "tool_calls"}
 
 
 def say(dialogue: Any, person: Any, text: str, *replies: Any, **more: Any) -> tuple[Any, ScriptedHost]:
