@@ -28,7 +28,11 @@ class Command(BaseCommand):
         name = options["person"] or options["agent"]
         if not options["yes"] and not options["dry_run"]:
             self.stderr.write(f"This erases {name} and everything about it, for good.")
-            if input(f"Type {name} to go on: ").strip() != name:
+            try:
+                answer = input(f"Type {name} to go on: ")
+            except EOFError:
+                raise CommandError("nothing was erased: nobody was there to ask; --yes does not ask") from None
+            if answer.strip() != name:
                 raise CommandError("nothing was erased")
         do = erase.erase_person if options["person"] else erase.erase_agent
         try:
