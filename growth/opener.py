@@ -122,7 +122,7 @@ def carry_out(turn: Turn, proposal: Proposal, kind: str, feedback: str = "") -> 
 
 
 def _carry_out(turn: Turn, proposal: Proposal, verdict: Verdict) -> str:
-    feedback = verdict.feedback[:proposals.MAX_FEEDBACK_CHARS] if verdict.kind == "revise" else ""
+    feedback = verdict.feedback[: proposals.MAX_FEEDBACK_CHARS] if verdict.kind == "revise" else ""
     try:
         return carry_out(turn, proposal, verdict.kind, feedback)
     except DomainError as error:
@@ -152,6 +152,10 @@ def _summary(proposal: Proposal) -> str:
 
 def _note_refused(turn: Turn, proposal: Proposal, reason: str) -> None:
     audit.record_refused(
-        turn.person, door=DOOR, action="growth_proposal_decide", object=f"growth.proposal:{proposal.pk}",
-        reason=reason, agent=turn.agent,
+        turn.person,
+        door=DOOR,
+        action="growth_proposal_decide",
+        object=f"growth.proposal:{proposal.pk}",
+        reason=reason,
+        agent=turn.agent,
     )

@@ -95,8 +95,18 @@ class StateSerializer(serializers.ModelSerializer[GrowthState]):
     class Meta:
         model = GrowthState
         fields = [
-            "id", "agent", "content", "likes", "dislikes", "source", "is_current", "created_at", "created_by",
-            "evidence", "hash", "ungrounded",
+            "id",
+            "agent",
+            "content",
+            "likes",
+            "dislikes",
+            "source",
+            "is_current",
+            "created_at",
+            "created_by",
+            "evidence",
+            "hash",
+            "ungrounded",
         ]
         read_only_fields = fields
 
@@ -170,10 +180,34 @@ class RunSerializer(serializers.ModelSerializer[GrowthRun]):
     class Meta:
         model = GrowthRun
         fields = [
-            "id", "agent", "trigger", "status", "reason", "detail", "dry_run", "force", "mode", "writer",
-            "created_by", "week", "intended_on", "window_start_on", "window_end_on", "n_diary",
-            "n_diary_left_out", "n_memories", "n_calls", "n_host_failures", "guards", "result", "fingerprint",
-            "proposal", "state", "created_at", "started_at", "finished_at",
+            "id",
+            "agent",
+            "trigger",
+            "status",
+            "reason",
+            "detail",
+            "dry_run",
+            "force",
+            "mode",
+            "writer",
+            "created_by",
+            "week",
+            "intended_on",
+            "window_start_on",
+            "window_end_on",
+            "n_diary",
+            "n_diary_left_out",
+            "n_memories",
+            "n_calls",
+            "n_host_failures",
+            "guards",
+            "result",
+            "fingerprint",
+            "proposal",
+            "state",
+            "created_at",
+            "started_at",
+            "finished_at",
         ]
         read_only_fields = fields
 

@@ -127,7 +127,8 @@ class StateRestore(Api):
     pagination_class = None
 
     @extend_schema(
-        operation_id="growth_state_restore", request=None,
+        operation_id="growth_state_restore",
+        request=None,
         responses={201: shapes.StateSerializer},
     )
     @idempotent
@@ -169,7 +170,8 @@ class RunList(Mine):
         return self.page(selectors.runs(self.agents()), shapes.RunSerializer)
 
     @extend_schema(
-        operation_id="growth_run_request", request=shapes.RunRequestSerializer,
+        operation_id="growth_run_request",
+        request=shapes.RunRequestSerializer,
         responses={202: shapes.RunAcceptedSerializer},
     )
     @idempotent

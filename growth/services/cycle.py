@@ -85,8 +85,10 @@ def _work(run: GrowthRun, kept: leases.Kept) -> None:
     else:
         found = context.build(run, settings)
         counts: dict[str, Any] = {
-            "n_diary": len(found.entries), "n_diary_left_out": found.n_left_out,
-            "n_memories": len(found.memories), "window_start_on": found.first_on,
+            "n_diary": len(found.entries),
+            "n_diary_left_out": found.n_left_out,
+            "n_memories": len(found.memories),
+            "window_start_on": found.first_on,
             "window_end_on": found.last_on,
         }
         if not found.entries:
@@ -149,9 +151,17 @@ def _commit(
     run: GrowthRun, written: Written, likes: list[str], dislikes: list[str], at: datetime
 ) -> GrowthState:
     return states.commit(
-        run.agent, content=written.self_growth, likes=likes, dislikes=dislikes, source=StateSource.WEEKLY,
-        created_by=WORKER if run.created_by == "growth.start_due" else run.created_by, by=None, door="task",
-        evidence=written.evidence, is_ungrounded=written.is_ungrounded, at=at,
+        run.agent,
+        content=written.self_growth,
+        likes=likes,
+        dislikes=dislikes,
+        source=StateSource.WEEKLY,
+        created_by=WORKER if run.created_by == "growth.start_due" else run.created_by,
+        by=None,
+        door="task",
+        evidence=written.evidence,
+        is_ungrounded=written.is_ungrounded,
+        at=at,
     )
 
 
@@ -165,8 +175,13 @@ def _propose(
 ) -> None:
     """Open a proposal; the run is undelivered when there is nobody to send it to, or no way."""
     proposal = proposals.open_from_run(
-        run, content=written.self_growth, likes=likes, dislikes=dislikes, evidence=written.evidence,
-        is_ungrounded=written.is_ungrounded, at=at,
+        run,
+        content=written.self_growth,
+        likes=likes,
+        dislikes=dislikes,
+        evidence=written.evidence,
+        is_ungrounded=written.is_ungrounded,
+        at=at,
     )
     reason = {"nobody": "nobody_to_ask", "failed": "bad_target"}.get(proposal.delivery_status, "")
     status = RunStatus.UNDELIVERED if reason else RunStatus.PROPOSED

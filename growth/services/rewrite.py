@@ -197,8 +197,12 @@ class Rewrite:
 
 def _written(judged: rules.Judged, *, is_ungrounded: bool = False) -> Written:
     return Written(
-        judged.self_growth, judged.likes, judged.dislikes, [one.as_json() for one in judged.evidence],
-        is_ungrounded, warnings=_unsourced(judged.unsourced, bool(judged.evidence)),
+        judged.self_growth,
+        judged.likes,
+        judged.dislikes,
+        [one.as_json() for one in judged.evidence],
+        is_ungrounded,
+        warnings=_unsourced(judged.unsourced, bool(judged.evidence)),
     )
 
 

@@ -96,13 +96,13 @@ def refuse_unready(
     if shown_hash is not None and shown_hash != proposal.content_hash:
         raise Conflict(
             "This is not the text that was shown; read the proposal again.",
-            code="hash_changed", hash=proposal.content_hash, proposal=proposal.pk,
+            code="hash_changed",
+            hash=proposal.content_hash,
+            proposal=proposal.pk,
         )
 
 
-def already(
-    proposal: Proposal, *, status: str = "", by: str = "", at: datetime | None = None
-) -> Conflict:
+def already(proposal: Proposal, *, status: str = "", by: str = "", at: datetime | None = None) -> Conflict:
     """The conflict that says who decided what, and when."""
     status = status or proposal.status
     by, at = by or proposal.decided_by, at or proposal.decided_at
@@ -140,7 +140,11 @@ def move(
     """`pending → status` by one guarded UPDATE, with its audit entry and its event; else Conflict."""
     who = by if isinstance(by, str) else by.username
     changes: dict[str, Any] = {
-        "status": status, "decided_by": who, "decided_door": door, "decided_at": at, **values
+        "status": status,
+        "decided_by": who,
+        "decided_door": door,
+        "decided_at": at,
+        **values,
     }
     rows = Proposal.objects.filter(pk=proposal.pk, status=PENDING)
     if where is not None:
@@ -151,7 +155,11 @@ def move(
     for field, value in changes.items():
         setattr(proposal, field, value)
     audit.record(
-        by, door=door, action=action, object=name_of(proposal.pk), agent=agent,
+        by,
+        door=door,
+        action=action,
+        object=name_of(proposal.pk),
+        agent=agent,
         before={"status": str(PENDING), "hash": proposal.content_hash},
         after={"status": str(status), **(after or {})},
     )

@@ -62,7 +62,9 @@ def approve(
             raise Conflict(
                 "The current reflection or the lists changed since this proposal was written. "
                 "Nothing was applied.",
-                code="stale", status=str(ProposalStatus.STALE), proposal=proposal.pk,
+                code="stale",
+                status=str(ProposalStatus.STALE),
+                proposal=proposal.pk,
             )
     faults.point("growth.approve.after")
     return proposal
@@ -131,22 +133,36 @@ def _apply(
 ) -> None:
     """Move, commit the state, point from one to the other."""
     text = edits.get("content", proposal.content)
-    likes, dislikes = resolve(
-        edits.get("likes", proposal.likes), edits.get("dislikes", proposal.dislikes)
-    )
+    likes, dislikes = resolve(edits.get("likes", proposal.likes), edits.get("dislikes", proposal.dislikes))
     applied = {"content": text, "likes": likes, "dislikes": dislikes}
     is_edited = applied != {
-        "content": proposal.content, "likes": proposal.likes, "dislikes": proposal.dislikes
+        "content": proposal.content,
+        "likes": proposal.likes,
+        "dislikes": proposal.dislikes,
     }
     common.move(
-        proposal, ProposalStatus.APPROVED, by=by, door=door, at=at, agent=agent, action=APPROVE,
-        applied=applied, after={"hash": states.content_hash(text, likes, dislikes), "edited": is_edited},
+        proposal,
+        ProposalStatus.APPROVED,
+        by=by,
+        door=door,
+        at=at,
+        agent=agent,
+        action=APPROVE,
+        applied=applied,
+        after={"hash": states.content_hash(text, likes, dislikes), "edited": is_edited},
     )
     faults.point("growth.approve.moved")
     is_same_text = text == proposal.content
     state = states.commit(
-        agent, content=text, likes=likes, dislikes=dislikes, source=StateSource.APPROVED,
-        created_by=by.username, by=by, door=door, at=at,
+        agent,
+        content=text,
+        likes=likes,
+        dislikes=dislikes,
+        source=StateSource.APPROVED,
+        created_by=by.username,
+        by=by,
+        door=door,
+        at=at,
         # Sentences of an edited text are counted anew, so its quotes would point at the wrong ones.
         evidence=proposal.evidence if is_same_text else (),
         is_ungrounded=proposal.is_ungrounded and is_same_text,
@@ -163,4 +179,3 @@ def _make_stale(proposal: Proposal, agent: Agent, by: Person, door: str, at: dat
     title, body = proposal_text.stale(agent.name, proposal.pk, by.username)
     delivering.notify(proposal, agent, "stale", title, body)
     faults.point("growth.stale.before")
-

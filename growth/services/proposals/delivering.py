@@ -61,8 +61,12 @@ def show_to(proposal: Proposal, person: Person) -> None:
             return
         title, body = proposal_text.message(_facts(locked, locked.agent, None))
         sent = dispatch.send(
-            kind=KIND, title=title, body=body, metadata=_metadata(locked, locked.agent, TRAINER),
-            person=person, dedupe_key=f"growth.proposal:{locked.pk}:inbox:{person.pk}",
+            kind=KIND,
+            title=title,
+            body=body,
+            metadata=_metadata(locked, locked.agent, TRAINER),
+            person=person,
+            dedupe_key=f"growth.proposal:{locked.pk}:inbox:{person.pk}",
         )
         if sent.pk not in locked.deliveries:
             locked.deliveries = [*locked.deliveries, sent.pk]
@@ -137,7 +141,11 @@ def _to_targets(
     if path:
         metadata = _metadata(proposal, agent, PATH) | more
         sent = dispatch.send(
-            kind=KIND, title=title, body=body, metadata=metadata, interface_path=path,
+            kind=KIND,
+            title=title,
+            body=body,
+            metadata=metadata,
+            interface_path=path,
             dedupe_key=f"{key}:path",
         )
         return [sent]
@@ -145,7 +153,11 @@ def _to_targets(
     trainers = agent.trainers.filter(archived_at=None, is_active=True).order_by("pk")[:MAX_TRAINERS]
     return [
         dispatch.send(
-            kind=KIND, title=title, body=body, metadata=metadata, person=person,
+            kind=KIND,
+            title=title,
+            body=body,
+            metadata=metadata,
+            person=person,
             dedupe_key=f"{key}:inbox:{person.pk}",
         )
         for person in trainers
@@ -175,4 +187,3 @@ def _facts(proposal: Proposal, agent: Agent, older: Proposal | None) -> proposal
         days=(run.window_start_on, run.window_end_on) if run else (None, None),
         expires_at=proposal.expires_at,
     )
-

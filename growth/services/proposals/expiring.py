@@ -29,8 +29,14 @@ def expire_due(at: datetime) -> int:
             with transaction.atomic():
                 agent = common.hold(proposal.agent).agent
                 common.move(
-                    proposal, ProposalStatus.EXPIRED, by=WORKER, door="task", at=at, agent=agent,
-                    action="growth_proposal_expire", where=Q(expires_at__lte=at),
+                    proposal,
+                    ProposalStatus.EXPIRED,
+                    by=WORKER,
+                    door="task",
+                    at=at,
+                    agent=agent,
+                    action="growth_proposal_expire",
+                    where=Q(expires_at__lte=at),
                 )
                 faults.point("growth.expire.before")
             n_expired += 1

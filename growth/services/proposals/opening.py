@@ -38,8 +38,15 @@ def open_from_run(
     reason in `delivery_error`.
     """
     return open_new(
-        run.agent, run=run, content=content, likes=likes, dislikes=dislikes, evidence=evidence,
-        is_ungrounded=is_ungrounded, writer=run.writer, at=at,
+        run.agent,
+        run=run,
+        content=content,
+        likes=likes,
+        dislikes=dislikes,
+        evidence=evidence,
+        is_ungrounded=is_ungrounded,
+        writer=run.writer,
+        at=at,
     )
 
 
@@ -67,16 +74,30 @@ def open_new(
         _supersede(older, live, at)
     ttl = held.proposal_ttl_days
     proposal = Proposal.objects.create(
-        agent_id=agent.pk, run=run, content=content, likes=list(likes), dislikes=list(dislikes),
-        evidence=list(evidence), content_hash=states.content_hash(content, likes, dislikes),
-        is_ungrounded=is_ungrounded, writer=writer, revises=revises, feedback=feedback, created_at=at,
-        expires_at=at + timedelta(days=ttl) if ttl else None, **common.base_of(live),
+        agent_id=agent.pk,
+        run=run,
+        content=content,
+        likes=list(likes),
+        dislikes=list(dislikes),
+        evidence=list(evidence),
+        content_hash=states.content_hash(content, likes, dislikes),
+        is_ungrounded=is_ungrounded,
+        writer=writer,
+        revises=revises,
+        feedback=feedback,
+        created_at=at,
+        expires_at=at + timedelta(days=ttl) if ttl else None,
+        **common.base_of(live),
     )
     if older is not None:
         older.decided_by = f"proposal {proposal.pk}"
         older.save(update_fields=["decided_by"])
     audit.record(
-        WORKER, door="task", action="growth_proposal_open", object=common.name_of(proposal.pk), agent=live,
+        WORKER,
+        door="task",
+        action="growth_proposal_open",
+        object=common.name_of(proposal.pk),
+        agent=live,
         after={"hash": proposal.content_hash, "supersedes": older.pk if older else None},
     )
     outbox.publish("growth.proposal_opened", {"proposal_id": proposal.pk, "agent_id": agent.pk})
@@ -89,7 +110,5 @@ def _supersede(older: Proposal, agent: Agent, at: datetime) -> None:
     """Also one that has run out and was not swept yet: it makes room, whatever its end is called."""
     is_over = common.is_over(older, at)
     status = ProposalStatus.EXPIRED if is_over else ProposalStatus.SUPERSEDED
-    common.move(
-        older, status, by=WORKER, door="task", at=at, agent=agent, action=f"growth_proposal_{status}"
-    )
+    common.move(older, status, by=WORKER, door="task", at=at, agent=agent, action=f"growth_proposal_{status}")
     faults.point("growth.proposal.superseded")

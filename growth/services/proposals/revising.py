@@ -69,9 +69,7 @@ def revise(
     """
     proposal = common.found(proposal_id)
     with common.refusals(by, door, REVISE, proposal):
-        said = fields.text(
-            feedback, "feedback", max_chars=MAX_FEEDBACK_CHARS, is_blank_allowed=False
-        ).strip()
+        said = fields.text(feedback, "feedback", max_chars=MAX_FEEDBACK_CHARS, is_blank_allowed=False).strip()
         if not is_configured(proposal.agent, PURPOSE):
             raise Refused("no language model is configured to rewrite it", code="no_language_model")
         with transaction.atomic():
@@ -83,7 +81,11 @@ def revise(
             common.refuse_unready(proposal, agent, shown_hash)
             revision = _saved(proposal, by, door, said, at)
             audit.record(
-                by, door=door, action=REVISE, object=common.name_of(proposal.pk), agent=agent,
+                by,
+                door=door,
+                action=REVISE,
+                object=common.name_of(proposal.pk),
+                agent=agent,
                 after={"revision": revision.pk},
             )
             background.ring(RUN_REVISIONS)
@@ -100,7 +102,8 @@ def _saved(proposal: Proposal, by: Person, door: str, feedback: str, at: datetim
     except IntegrityError:
         running = Revision.objects.filter(proposal=proposal, status__in=OPEN).first()
         raise Conflict(
-            "This proposal is already being rewritten.", code="revision_running",
+            "This proposal is already being rewritten.",
+            code="revision_running",
             revision=running.pk if running else None,
         ) from None
 
@@ -180,8 +183,11 @@ class _Revise(Rewrite):
     def material(self) -> str:
         old = self.revision.proposal
         return prompt_text.revised_material(
-            super().material(), fence(old.content, "proposed note"), _fenced(old.likes, "proposed likes"),
-            _fenced(old.dislikes, "proposed dislikes"), fence(self.revision.feedback, "trainer feedback"),
+            super().material(),
+            fence(old.content, "proposed note"),
+            _fenced(old.likes, "proposed likes"),
+            _fenced(old.dislikes, "proposed dislikes"),
+            fence(self.revision.feedback, "trainer feedback"),
         )
 
 
@@ -206,13 +212,25 @@ def _conclude(revision: Revision, written: Written) -> None:
         if not why:
             likes, dislikes = _lists(written, old)
             new = opening.open_new(
-                agent, run=old.run, content=written.self_growth, likes=likes, dislikes=dislikes,
-                evidence=written.evidence, is_ungrounded=written.is_ungrounded, writer="model", at=at,
-                revises=old, feedback=revision.feedback,
+                agent,
+                run=old.run,
+                content=written.self_growth,
+                likes=likes,
+                dislikes=dislikes,
+                evidence=written.evidence,
+                is_ungrounded=written.is_ungrounded,
+                writer="model",
+                at=at,
+                revises=old,
+                feedback=revision.feedback,
             )
             leases.guarded(
-                revision, was={"status": Revision.Status.RUNNING}, status=Revision.Status.DONE, result=new,
-                lease_until=None, finished_at=at,
+                revision,
+                was={"status": Revision.Status.RUNNING},
+                status=Revision.Status.DONE,
+                result=new,
+                lease_until=None,
+                finished_at=at,
             )
             faults.point("growth.revision.before")
     if why:
@@ -232,8 +250,13 @@ def _fail(revision: Revision, reason: str, detail: str = "") -> None:
     """End without a new proposal, and tell whoever was asked."""
     with transaction.atomic():
         leases.guarded(
-            revision, was={"status": Revision.Status.RUNNING}, status=Revision.Status.FAILED, reason=reason,
-            detail=detail[:500], lease_until=None, finished_at=now(),
+            revision,
+            was={"status": Revision.Status.RUNNING},
+            status=Revision.Status.FAILED,
+            reason=reason,
+            detail=detail[:500],
+            lease_until=None,
+            finished_at=now(),
         )
         old = Proposal.objects.select_related("agent").get(pk=revision.proposal_id)
         is_pending = old.status == ProposalStatus.PENDING

@@ -57,7 +57,10 @@ def _delivered(proposal: Proposal, person: Person, before: datetime) -> Shown | 
     times = [
         row.sent_at
         for row in map(deliveries.by_id, proposal.deliveries)
-        if row is not None and delivering.is_sent(row) and row.sent_at is not None and row.sent_at <= before
+        if row is not None
+        and delivering.is_sent(row)
+        and row.sent_at is not None
+        and row.sent_at <= before
         and (row.person_id == person.pk or row.metadata.get("to") == delivering.PATH)
     ]
     return Shown(proposal.pk, proposal.content_hash, max(times), "delivery") if times else None

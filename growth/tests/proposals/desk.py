@@ -70,7 +70,11 @@ def verdict(decision: str, feedback: str = "") -> str:
 
 def calls_action(name: str, payload: str = "{}") -> dict[str, Any]:
     """A reply that asks for an action as a tool call."""
-    return {"content": "", "tool_calls": [{"name": name, "arguments": payload}], "finish_reason": "tool_calls"}
+    return {
+        "content": "",
+        "tool_calls": [{"name": name, "arguments": payload}],
+        "finish_reason": "tool_calls",
+    }
 
 
 def say(dialogue: Any, person: Any, text: str, *replies: Any, **more: Any) -> tuple[Any, ScriptedHost]:

@@ -33,7 +33,12 @@ def code_of(work):
 def test_an_approval_makes_the_state_and_sets_the_lists(agent, proposal, trainer):
     decided = proposals.approve(proposal.pk, by=trainer, door="rest", shown_hash=proposal.content_hash)
     state = current(agent)
-    assert (state.content, state.likes, state.source, state.created_by) == (NOTE, ["tea"], "approved", "tomas")
+    assert (state.content, state.likes, state.source, state.created_by) == (
+        NOTE,
+        ["tea"],
+        "approved",
+        "tomas",
+    )
     agent.refresh_from_db()
     assert agent.likes == ["tea"] and agent.dislikes == ["noise"]
     assert (decided.status, decided.decided_by, decided.decided_door) == ("approved", "tomas", "rest")
@@ -44,7 +49,12 @@ def test_an_approval_makes_the_state_and_sets_the_lists(agent, proposal, trainer
 
 def test_an_edited_approval_keeps_both_versions(agent, proposal, trainer):
     proposals.approve(
-        proposal.pk, by=trainer, door="admin", content="I keep what leaks.", likes=["glue", "noise"], dislikes=[]
+        proposal.pk,
+        by=trainer,
+        door="admin",
+        content="I keep what leaks.",
+        likes=["glue", "noise"],
+        dislikes=[],
     )
     row = again(proposal)
     assert row.content == NOTE and row.applied["content"] == "I keep what leaks."
@@ -56,7 +66,8 @@ def test_an_edited_approval_keeps_both_versions(agent, proposal, trainer):
 @pytest.mark.parametrize(
     ("edits", "field"),
     [
-        ({"content": " \n"}, "content"), ({"content": "\u200b"}, "content"), ({"content": "x" * 2001}, "content"),
+        ({"content": " \n"}, "content"), ({"content": "\u200b"}, "content"),
+        ({"content": "x" * 2001}, "content"),
         ({"content": "a\x00"}, "content"), ({"content": 5}, "content"), ({"likes": "tea"}, "likes"),
         ({"likes": [1]}, "likes"), ({"dislikes": {"a": 1}}, "dislikes"),
     ],
@@ -73,10 +84,15 @@ def test_a_second_decision_hears_who_and_when(agent, proposal, trainer, operator
     for late in (proposals.approve, proposals.reject):
         error = code_of(lambda late=late: late(proposal.pk, by=operator, door="rest"))
         assert (error.code, error.status) == ("already_approved", 409)
-        assert error.details["by"] == "tomas" and error.details["at"] == again(proposal).decided_at.isoformat()
+        assert (
+            error.details["by"] == "tomas" and error.details["at"] == again(proposal).decided_at.isoformat()
+        )
         assert "already approved by tomas at" in error.message
     assert len(states_of(agent)) == 1
-    assert audits(actor_label="olive", outcome="refused") == [("olive", "rest", "refused", "already_approved")] * 2
+    assert (
+        audits(actor_label="olive", outcome="refused")
+        == [("olive", "rest", "refused", "already_approved")] * 2
+    )
 
 
 def test_a_rejection_writes_no_state(agent, proposal, trainer):
@@ -146,8 +162,12 @@ def test_a_changed_mode_leaves_it_decidable(agent, proposal, trainer, mode):
 def test_what_ran_out_is_refused_swept_or_not(agent, proposal, trainer):
     Proposal.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     for _ in range(2):
-        assert code_of(lambda: proposals.approve(proposal.pk, by=trainer, door="rest")).code == "already_expired"
-        assert code_of(lambda: proposals.reject(proposal.pk, by=trainer, door="rest")).code == "already_expired"
+        assert (
+            code_of(lambda: proposals.approve(proposal.pk, by=trainer, door="rest")).code == "already_expired"
+        )
+        assert (
+            code_of(lambda: proposals.reject(proposal.pk, by=trainer, door="rest")).code == "already_expired"
+        )
         proposals.expire_due(timezone.now())
     assert again(proposal).status == "expired" and again(proposal).decided_by == "growth.tend_proposals"
     assert proposals.pending(agent) is None and "NOT applied" not in assemble(agent, "chat").text

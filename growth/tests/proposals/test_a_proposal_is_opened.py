@@ -31,7 +31,10 @@ def test_nothing_is_applied_and_the_trainer_is_asked(lived, trainer):
     [row] = inbox(trainer)
     assert row.kind == "proposal" and row.status == "queued" and NOTE in row.body and "+ tea" in row.body
     assert row.metadata == {
-        "proposal": proposal.pk, "agent": "wren", "hash": proposal.content_hash, "to": "trainer"
+        "proposal": proposal.pk,
+        "agent": "wren",
+        "hash": proposal.content_hash,
+        "to": "trainer",
     }
     deliver()
     assert again(proposal).delivery_status == "sent" and inbox(trainer)[0].seq == 1
@@ -93,7 +96,9 @@ def test_without_a_trainer_it_waits_undelivered(lived):
     assert (proposal.run.status, proposal.run.reason) == ("undelivered", "nobody_to_ask")
 
 
-@pytest.mark.parametrize("path", ["telegram/12", "inbox/nobody-here", "dialogue/not-a-uuid", "webhook/ftp://x"])
+@pytest.mark.parametrize(
+    "path", ["telegram/12", "inbox/nobody-here", "dialogue/not-a-uuid", "webhook/ftp://x"]
+)
 def test_an_address_that_cannot_be_used_leaves_it_waiting_with_the_reason(lived, trainer, path):
     settings.change(lived, {"request_interface_path": path}, by=None, door="command")
     proposal = propose(lived)

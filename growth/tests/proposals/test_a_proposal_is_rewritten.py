@@ -1,4 +1,4 @@
-"""Revise: a trainer's feedback becomes a new proposal with the same guards, or the old one stays as it was."""
+"""Revise: a trainer's feedback becomes a new proposal with the same guards, or the old one stays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def test_the_feedback_leads_to_a_new_proposal_that_supersedes_the_old(agent, pro
     revision.refresh_from_db()
     assert (revision.status, revision.result_id, revision.n_calls) == ("done", new.pk, 1)
     assert (new.status, new.content, new.revises_id, new.feedback) == (
-        "pending", CONCRETE, proposal.pk, "Make it more concrete."
+        "pending",
+        CONCRETE,
+        proposal.pk,
+        "Make it more concrete.",
     )
     assert new.likes == ["tea"], "lists that are not mentioned fall back to the old proposal's"
     assert again(proposal).status == "superseded" and current(agent) is None
@@ -67,7 +70,11 @@ def test_the_same_guards_hold(agent, proposal, trainer, with_model):
     host = rewrite_with("sorry", reply(ABSTRACT), reply(CONCRETE))
     assert len(host.requests) == 3 and newest(agent).content == CONCRETE
     assert [guard["guard"] for guard in Revision.objects.get().guards] == [
-        "shape", "shape", "grounding", "shape", "grounding"
+        "shape",
+        "shape",
+        "grounding",
+        "shape",
+        "grounding",
     ]
     ask(newest(agent), trainer, "Shorter.")
     rewrite_with(reply(ABSTRACT), reply(ABSTRACT))

@@ -13,9 +13,20 @@ from growth.models import GrowthRun, Proposal
 from growth.services import proposals, settings
 from growth.tests.cycles import NOTE, current, reply
 from growth.tests.proposals.desk import (
-    CONCRETE, again, audits, calls_action, chat_with, deliver, inbox, prompt_of, propose, rewrite_with, say,
-    states_of, verdict,
-)  # fmt: skip
+    CONCRETE,
+    again,
+    audits,
+    calls_action,
+    chat_with,
+    deliver,
+    inbox,
+    prompt_of,
+    propose,
+    rewrite_with,
+    say,
+    states_of,
+    verdict,
+)
 from synth import actions
 from synth.services import agents, people
 from synth.turns import Turn
@@ -52,7 +63,10 @@ def pending(agent):
 def turn_of(dialogue, person, text="Hello.", **more):
     """A turn as the chat makes it, for the handler alone."""
     message = dialogue.messages.create(role="user", content=text, author=person)
-    values = {"is_trainer": dialogue.agent.trainers.filter(pk=person.pk).exists(), "started_at": timezone.now()}
+    values = {
+        "is_trainer": dialogue.agent.trainers.filter(pk=person.pk).exists(),
+        "started_at": timezone.now(),
+    }
     return Turn(dialogue.agent, person, dialogue, message, **{**values, **more})
 
 
@@ -93,7 +107,9 @@ def test_a_no_to_another_question_rejects_nothing(agent, asked, trainer):
 def test_make_it_more_concrete_then_approve(agent, asked, trainer):
     old = pending(agent)
     _, host = say(asked, trainer, "Make it more concrete.", verdict("revise", "more concrete"), "I will.")
-    assert "is being rewritten" in prompt_of(host) and current(agent) is None and again(old).status == "pending"
+    assert (
+        "is being rewritten" in prompt_of(host) and current(agent) is None and again(old).status == "pending"
+    )
     rewrite_with(reply(CONCRETE))
     deliver()
     asked.refresh_from_db()
@@ -111,7 +127,8 @@ def test_the_trainers_own_words_are_the_feedback(agent, mailed, trainer):
 
 
 @pytest.mark.parametrize(
-    "replies", [[verdict("unsure")], ["what?", "what?"], [{"status": 500}], [verdict("maybe"), verdict("maybe")]]
+    "replies",
+    [[verdict("unsure")], ["what?", "what?"], [{"status": 500}], [verdict("maybe"), verdict("maybe")]],
 )
 def test_what_is_not_clear_stays_pending_and_is_asked_again(agent, mailed, trainer, replies):
     _, host = say(mailed, trainer, "Hm, the note.", *replies, "What shall it be?")
@@ -182,6 +199,7 @@ def test_others_and_scratch_chats_are_not_even_read(agent, mailed, trainer, oper
 
 # What the action does with what a model sends.
 
+
 def test_a_weak_models_claim_changes_nothing(agent, mailed, trainer):
     answer, _ = say(mailed, trainer, "Nice weather.", verdict("none"), "Applied! I am changed now.")
     assert answer.content.startswith("Applied!") and states_of(agent) == []
@@ -227,6 +245,7 @@ def test_an_approval_and_its_action_in_one_turn_make_one_state(agent, mailed, tr
 
 
 # A model can never approve itself.
+
 
 def test_the_table_of_self_approvals(agent, mailed, trainer, make_agent, operator):
     pia = people.ensure("pia")
@@ -289,6 +308,7 @@ def test_with_nothing_pending_there_is_nothing_to_apply(agent, trainer):
 
 
 # run_self_growth
+
 
 @pytest.mark.parametrize(
     ("payload", "dry"), [("{}", False), ('{"dry_run": true}', True), ('{"dry_run": "false"}', False)]

@@ -1,4 +1,4 @@
-"""Whatever meets an approval, in threads or processes: one state or none, one decision, the rest hear of it."""
+"""Whatever meets an approval, in threads or processes: one state or none, and the rest hear of it."""
 
 from __future__ import annotations
 
@@ -101,9 +101,7 @@ def archive(agent):
 @pytest.mark.parametrize("n", range(3))
 @pytest.mark.parametrize("other", [supersede, expire, edit, set_lists, switch_off, archive])
 def test_an_approval_meets_something_else(agent, proposal, trainer, other, n):
-    results = together(
-        lambda: proposals.approve(proposal.pk, by=trainer, door="rest"), lambda: other(agent)
-    )
+    results = together(lambda: proposals.approve(proposal.pk, by=trainer, door="rest"), lambda: other(agent))
     row, approved = again(proposal), [s for s in states_of(agent) if s.source == "approved"]
     if isinstance(results[0], Proposal):
         assert row.status == "approved" and len(approved) == 1 and row.state_id == approved[0].pk
@@ -166,7 +164,9 @@ def test_approvals_from_eight_processes_make_one_state(agent, proposal, trainer)
     }  # fmt: skip
     command = [sys.executable, "-W", "ignore", "-c", APPROVE, str(proposal.pk)]
     running = [
-        subprocess.Popen(command, env=environment, cwd=django_settings.BASE_DIR, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command, env=environment, cwd=django_settings.BASE_DIR, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(8)
     ]
     said = sorted(one.communicate(timeout=120)[0].split()[-1] for one in running)

@@ -51,7 +51,10 @@ def test_a_proposal_is_listed_and_read(agent, proposal, trainers):
     body = trainers.get(url(proposal)).json()
     assert body == page["results"][0]
     assert (body["agent"], body["status"], body["content"], body["hash"]) == (
-        "wren", "pending", NOTE, proposal.content_hash
+        "wren",
+        "pending",
+        NOTE,
+        proposal.content_hash,
     )
     assert body["base_state"] == proposal.base_state_id and body["likes"] == ["tea"]
     assert body["diff"]["likes"] == {"added": ["tea"], "removed": ["rain"]}
@@ -72,7 +75,9 @@ def test_reading_changes_nothing(agent, proposal, trainers):
     assert Proposal.objects.values().get() == before
 
 
-def test_it_is_approved_once_and_the_second_hears_who_and_when(agent, proposal, trainers, client_of, operator):
+def test_it_is_approved_once_and_the_second_hears_who_and_when(
+    agent, proposal, trainers, client_of, operator
+):
     answer = trainers.post(url(proposal, "approve"), {"hash": proposal.content_hash}, format="json")
     assert answer.status_code == 200, answer.json()
     assert (answer.json()["status"], answer.json()["decided_by"]) == ("approved", "tomas")
@@ -116,7 +121,8 @@ def test_a_stale_one_is_refused_and_marked_with_a_key_too(agent, proposal, train
 
 def test_a_repeated_approval_with_a_key_gets_the_same_answer(agent, proposal, trainers):
     answers = [
-        trainers.post(url(proposal, "approve"), {}, format="json", HTTP_IDEMPOTENCY_KEY="k1") for _ in range(2)
+        trainers.post(url(proposal, "approve"), {}, format="json", HTTP_IDEMPOTENCY_KEY="k1")
+        for _ in range(2)
     ]
     assert [one.status_code for one in answers] == [200, 200] and answers[0].json() == answers[1].json()
     assert len(states_of(agent)) == 2
@@ -124,7 +130,11 @@ def test_a_repeated_approval_with_a_key_gets_the_same_answer(agent, proposal, tr
 
 def test_it_is_rejected(agent, proposal, trainers):
     answer = trainers.post(url(proposal, "reject"), {"feedback": "Not you."}, format="json")
-    assert (answer.status_code, answer.json()["status"], answer.json()["feedback"]) == (200, "rejected", "Not you.")
+    assert (answer.status_code, answer.json()["status"], answer.json()["feedback"]) == (
+        200,
+        "rejected",
+        "Not you.",
+    )
     assert len(states_of(agent)) == 1
 
 

@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from growth import decision_words
 
 TABLE = json.loads((Path(decision_words.__file__).parent / "data" / "decision_words.json").read_text())
-YES = ["yes", "YES!", " Approve. ", "va bene", "Va bene!", "いいよ", "いいよ！", "ok 👍🏽", "👍", "✅", "sì, va bene",
-       "d’accord", "ＯＫ", "可以。", "네~", "да", "ja, bitte", "نعم", "हाँ", "ตกลง", "Đồng ý"]  # fmt: skip
+YES = [
+    "yes", "YES!", " Approve. ", "va bene", "Va bene!", "いいよ", "いいよ！", "ok 👍🏽", "👍", "✅", "sì, va bene",
+    "d’accord", "ＯＫ", "可以。", "네~", "да", "ja, bitte", "نعم", "हाँ", "ตกลง", "Đồng ý",
+]  # fmt: skip
 NO = ["no", "No.", "rifiuta", "nein!", "いいえ", "不行", "아니요", "нет", "لا", "👎", "no, grazie"]
 NEITHER = [
-    "", " ", "yes?", "ok？", "maybe", "yes but shorter", "no idea", "not no", "yes no", "yesterday", "noon", "si o no",
-    "va bene se è più corto", "いいよね、雨", "he said yes", '"yes" is a band', "approve the budget", "I don't approve",
+    "", " ", "yes?", "ok？", "maybe", "yes but shorter", "no idea", "not no", "yes no", "yesterday",
+    "noon", "si o no",
+    "va bene se è più corto", "いいよね、雨", "he said yes", '"yes" is a band',
+    "approve the budget", "I don't approve",
     "!!!", "…", "y", "n", "no problem", "好的但是短一点", "yes " * 20, "no\nbut yes", "いい天気",
 ]  # fmt: skip
 

@@ -53,7 +53,9 @@ def test_without_an_end_none_is_named():
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("雨が好き。", "雪が好き。", "[-雨-]{+雪+}が好き。"), ("one two", "one two", ""), ("", "new", "{+new+}"),
+        ("雨が好き。", "雪が好き。", "[-雨-]{+雪+}が好き。"),
+        ("one two", "one two", ""),
+        ("", "new", "{+new+}"),
         ("gone now", "now", "[-gone -]now"),
     ],
 )
