@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -157,8 +156,3 @@ def tick_finished(task: Any, error: BaseException | None) -> None:
 def _tick_name(task: Any) -> str | None:
     name = getattr(task.request, "periodic_task_name", None)
     return name if name in TICKS else None
-
-
-def tick_interval_s(name: str) -> int:
-    """Seconds between two runs as registered; an admin's own interval is in the PeriodicTask row."""
-    return TICKS[name].every_s if name in TICKS else settings.CELERY_BEAT_MAX_LOOP_INTERVAL

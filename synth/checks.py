@@ -19,6 +19,7 @@ from django.db import Error as DatabaseTrouble
 from django.db import connection
 
 from synth import faults, liveness
+from synth.net import addresses
 
 OLDEST_POSTGRESQL = 150000
 SHORTEST_KEY_CHARS = 32
@@ -100,7 +101,7 @@ def language_model_host(**_: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if url.username or url.password:
         found.append(Warning("LLM_BASE_URL holds a login.", hint="Use LLM_API_KEY.", id="synth.W003"))
-    if url.scheme == "http" and settings.LLM_API_KEY and not _is_private(url.hostname or ""):
+    if url.scheme == "http" and settings.LLM_API_KEY and not addresses.looks_local(url.hostname or ""):
         found.append(Warning("LLM_API_KEY would travel unencrypted.", hint="Use https.", id="synth.W004"))
     return found
 
@@ -144,11 +145,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def _is_private(host: str) -> bool:
-    """Whether an address is on this machine or a private network; a bare name is (compose services)."""
-    try:
-        return ipaddress.ip_address(host).is_private
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".internal", ".localhost"))

@@ -50,8 +50,4 @@ def resolve(host: str, port: int, timeout_s: float) -> list[str]:
 
 def _looks_local(text: str) -> bool:
     host = text.partition("/")[0]
-    name = host.rpartition(":")[0] or host
-    try:
-        return is_local(name.strip("[]"))
-    except ValueError:
-        return name == "localhost" or "." not in name or name.endswith((".local", ".internal", ".lan"))
+    return net.looks_local(host.rpartition(":")[0] or host)

@@ -43,6 +43,14 @@ def is_local(address: str) -> bool:
     return ip.is_loopback or ip.is_link_local or (ip.is_private and not ip.is_multicast)
 
 
+def looks_local(host: str) -> bool:
+    """True for a local address, and for a name that only a machine's own or a private network gives."""
+    try:
+        return is_local(host.strip("[]"))
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".localhost", ".internal", ".lan"))
+
+
 def is_public(address: str) -> bool:
     """True only for an address of the open internet that one host answers; not for any network's own."""
     ip = _meant(address)
