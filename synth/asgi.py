@@ -14,8 +14,9 @@ from synth.wsgi import application as django_application  # sets Django up befor
 
 from django.conf import settings  # isort: skip
 from synth import registries  # isort: skip
+from synth.api.whole_bodies import with_whole_bodies  # isort: skip
 
-_django: Any = WSGIMiddleware(django_application, workers=settings.WEB_THREADS)
+_django: Any = with_whole_bodies(WSGIMiddleware(django_application, workers=settings.WEB_THREADS))
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
