@@ -26,7 +26,7 @@ from synth.models import Dialogue, Message, MessageRole, MessageStatus, Person
 from synth.prompts import Prompt, assemble
 from synth.rowqueue import leases
 from synth.schemas import Caller
-from synth.services import audit, branches, dialogues, fields
+from synth.services import audit, branches, dialogues, fields, forget
 from synth.services.turn_loop import Final, Loop
 from synth.turns import Turn
 
@@ -203,6 +203,7 @@ def _answer(opened: _Opened, person: Person, door: str, caller: Caller | None) -
         raise
     except Exception as error:
         _fail(opened.answer, getattr(error, "code", "internal_error"), "")
+        _forget_if_gone(opened.dialogue)
         raise
     _tell_observers(turn, opened.answer)
     return opened.answer
@@ -309,6 +310,12 @@ def _fail(answer: Message, reason: str, detail: str) -> None:
         )
     except Exception as error:  # noqa: BLE001 - its lease runs out and the tick settles it
         log.warning("turn_not_settled", answer=answer.pk, error=type(error).__name__)
+
+
+def _forget_if_gone(dialogue: Dialogue) -> None:
+    """A dialogue erased while its agent was thinking leaves nothing of the last prompt on record either."""
+    if not Dialogue.objects.filter(pk=dialogue.pk).exists():
+        forget.forget_sessions([dialogues.session(dialogue)])
 
 
 def _tell_observers(turn: Turn, answer: Message) -> None:

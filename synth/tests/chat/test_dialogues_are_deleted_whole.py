@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from synth.errors import Conflict
 from synth.models import Dialogue, LlmCall, Message, PromptPart
 from synth.services import dialogues, erase, people, retention, turns
 from synth.testing.scripted_host import ScriptedHost
@@ -52,6 +54,18 @@ def test_erasing_a_person_takes_their_dialogues_and_what_two_of_them_share(dialo
     assert receipt.counts["synth.dialogues"]["synth.Dialogue"] == 2
     assert "umbrella" not in on_record() and "So many" not in on_record()
     assert not Dialogue.objects.exists() and not Message.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_erased_while_the_agent_thinks_leaves_nothing_on_record(dialogue):
+    def reply(_request):
+        erase.erase_person("pia", at=timezone.now())
+        connection.close()
+        return "Umbrellas, I see."
+
+    with pytest.raises(Conflict):
+        say(dialogue, "I collect umbrellas in secret.", reply)
+    assert "mbrella" not in on_record() and not Message.objects.exists()
 
 
 def test_erasing_somebody_else_takes_nothing(dialogue):
