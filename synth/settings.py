@@ -249,4 +249,6 @@ UNFOLD: dict[str, Any] = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("synth/favicon.svg")}
     ],
     "STYLES": [lambda request: static("synth/admin.css")],
+    "SIDEBAR": {"navigation": "growth.admin.desk.sidebar"},
+    "DASHBOARD_CALLBACK": "growth.admin.desk.on_index",
 }

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.urls import NoReverseMatch, reverse
 
 from growth import selectors
 from growth.clock import zone_of
 from growth.models import OPEN_STATUSES, GrowthRun, GrowthSettings, GrowthState, RunStatus
-from growth.services import diff, runs
+from growth.services import diff, proposals, runs
 from growth.services.effective import effective_of
 from growth.services.reasons import EXPLANATIONS
 from synth.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from synth.models import LlmCall
 
 HEADLINES = {
     RunStatus.QUEUED: "is about to reflect",
@@ -27,7 +30,9 @@ HEADLINES = {
     RunStatus.UNDELIVERED: "has reflected, and nobody was asked yet",
 }
 TROUBLE = {
-    RunStatus.FAILED: "growth-bad", RunStatus.MISSED: "growth-warn", RunStatus.SKIPPED: "growth-warn",
+    RunStatus.FAILED: "growth-bad",
+    RunStatus.MISSED: "growth-warn",
+    RunStatus.SKIPPED: "growth-warn",
     RunStatus.UNDELIVERED: "growth-warn",
 }
 
@@ -46,6 +51,9 @@ def settings_page(row: GrowthSettings) -> dict[str, Any]:
             "current": selectors.current(agent.pk),
             "open_run": runs.open_run(agent.pk),
             "last_run": selectors.last_run(agent.pk),
+            "proposal": proposals.pending(agent),
+            "typed": None,
+            "error": "",
         }
     }
 
@@ -61,12 +69,45 @@ def run_page(run: GrowthRun) -> dict[str, Any]:
             "headline": HEADLINES[status],
             "explanation": EXPLANATIONS.get(run.reason, ""),
             "css": TROUBLE.get(status, "growth-dim"),
-            "steps": _steps(run, status),
+            "progress": run_progress(run),
+            "progress_url": reverse("admin:growth_run_progress", args=[run.pk]),
             "evidence": evidence_lines(result.get("self_growth", ""), result.get("evidence", [])),
-            "calls": list(selectors.calls(run)),
-            "settings_pk": GrowthSettings.objects.get(agent_id=run.agent_id).pk,
+            "calls": call_lines(selectors.calls(run)),
+            "proposals": list(run.proposals.order_by("pk")),
+            "settings_pk": settings_pk(run.agent_id),
         }
     }
+
+
+def run_progress(run: GrowthRun) -> dict[str, Any]:
+    """How far a run is, as JSON: `{is_open, percent, steps: [{text, css}], lines: [text]}`."""
+    status = RunStatus(run.status)
+    percent = {RunStatus.QUEUED: 5, RunStatus.RUNNING: min(90, 30 + 20 * run.n_calls)}.get(status, 100)
+    return {
+        "is_open": status in OPEN_STATUSES,
+        "percent": percent,
+        "steps": _steps(run, status),
+        "lines": guard_lines(run.guards),
+    }
+
+
+def guard_lines(guards: Sequence[dict[str, Any]]) -> list[str]:
+    """Verdicts as one line each."""
+    return [
+        f"{one.get('step', '')} · {one.get('guard', '')}: {one.get('verdict', '')}"
+        + (f" ({one['why']})" if one.get("why") else "")
+        for one in guards
+    ]
+
+
+def call_lines(calls: Sequence[LlmCall]) -> list[dict[str, Any]]:
+    """Calls to models with the link to what exactly was sent."""
+    return [{"call": call, "url": _link("synth_llmcall", call.pk)} for call in calls]
+
+
+def settings_pk(agent_id: int) -> int:
+    """The key of an agent's growth page."""
+    return GrowthSettings.objects.get(agent_id=agent_id).pk
 
 
 def state_page(state: GrowthState, other: GrowthState | None) -> dict[str, Any]:
@@ -77,6 +118,7 @@ def state_page(state: GrowthState, other: GrowthState | None) -> dict[str, Any]:
     return {
         "state_page": {
             "state": state,
+            "settings_pk": settings_pk(state.agent_id),
             "others": others,
             "other": chosen,
             "diff": diff.between(chosen, state) if chosen else None,
@@ -103,10 +145,15 @@ def evidence_lines(content: str, evidence: Sequence[dict[str, Any]]) -> list[dic
 
 
 def _diary_link(pk: int) -> dict[str, Any]:
+    return {"pk": pk, "url": _link("synth_diaryentry", pk)}
+
+
+def _link(page: str, pk: Any) -> str:
+    """The address of a row's page in the admin site, blank where there is none."""
     try:
-        return {"pk": pk, "url": reverse("admin:synth_diaryentry_change", args=[pk])}
+        return reverse(f"admin:{page}_change", args=[pk])
     except NoReverseMatch:
-        return {"pk": pk, "url": ""}
+        return ""
 
 
 def _steps(run: GrowthRun, status: RunStatus) -> list[dict[str, str]]:
@@ -116,5 +163,11 @@ def _steps(run: GrowthRun, status: RunStatus) -> list[dict[str, str]]:
     if run.n_host_failures and status == RunStatus.QUEUED:
         names[0] = f"the model's host did not answer ({run.n_host_failures} ×); trying again soon"
     names[2] = run.get_status_display() if at == 2 else names[2]
-    css = ["is-done" if n < at or at == 2 else "is-now" if n == at else "" for n in range(3)]
+    return steps(names, at)
+
+
+def steps(names: Sequence[str], at: int) -> list[dict[str, str]]:
+    """Steps with what the page makes of each; `at` counts from 0, the last one is done when reached."""
+    end = len(names) - 1
+    css = ["is-done" if n < at or at == end else "is-now" if n == at else "" for n in range(len(names))]
     return [{"text": name, "css": mark} for name, mark in zip(names, css, strict=True)]

@@ -1,4 +1,4 @@
-"""Growth in the admin site: the settings page with its “Reflect now” button, every cycle, every self.
+"""An agent's growth page in the admin site: who it is becoming, "Reflect now", its settings, its history.
 
 Trainers see and steer their own agents, operators all. GET never changes anything; buttons are POST forms.
 """
@@ -10,50 +10,22 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from growth import selectors
-from growth.models import OPEN_STATUSES, GrowthRun, GrowthSettings, GrowthState
+from growth.admin.base import DOOR, StewardAdmin, in_viewers_zone, me, typed
+from growth.models import GrowthSettings, GrowthState
 from growth.options import DAY_NAMES, FIELDS, WEEKLY_DAY
-from growth.services import effective, page, runs, settings, states
-from synth.admin.base import AgentFilter, CoreAdmin, RowForm, steward
+from growth.services import conflict_page, effective, history_page, page, runs, settings, states
+from synth.admin.base import RowForm
 from synth.errors import Conflict, DomainError
 from synth.options import BadOption
-
-DOOR = "admin"
-
-
-class StewardAdmin(CoreAdmin):
-    """Rows of agents the person trains; nothing is added or deleted by hand."""
-
-    agent_path = "agent"
-    list_select_related = ["agent"]
-
-    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
-        return False
-
-    def found(self, request: HttpRequest, pk: int) -> Any:
-        """The row, if this person may steer its agent; 404 otherwise."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        row = self.get_queryset(request).select_related("agent").filter(pk=pk).first()
-        if row is None:
-            raise Http404
-        return row
-
-    def shown(self, request: HttpRequest, object_id: str | None) -> Any:
-        """The row of a page's address, or None; Django then answers as it does for any missing row."""
-        if object_id is None or not (object_id.isascii() and object_id.isdigit()):
-            return None
-        return self.get_queryset(request).select_related("agent").filter(pk=object_id).first()
 
 
 class SettingsForm(RowForm):
@@ -144,8 +116,9 @@ class GrowthSettingsAdmin(StewardAdmin):
     def save_model(self, request: HttpRequest, obj: GrowthSettings, form: Any, change: bool) -> None:
         """Through the service: validated, audited, replanned."""
         changed = {field: form.cleaned_data[field] for field in form.changed_data}
-        settings.change(obj.agent, changed, by=steward(request).person, door=DOOR)
+        settings.change(obj.agent, changed, by=me(request), door=DOOR)
 
+    @in_viewers_zone
     def changeform_view(
         self,
         request: HttpRequest,
@@ -162,6 +135,7 @@ class GrowthSettingsAdmin(StewardAdmin):
         return [
             path("<int:pk>/reflect/", view(self.reflect_view), name="growth_reflect"),
             path("<int:pk>/by-hand/", view(self.by_hand_view), name="growth_by_hand"),
+            path("<int:pk>/selves/", view(self.history_view), name="growth_history"),
             *super().get_urls(),
         ]
 
@@ -172,7 +146,7 @@ class GrowthSettingsAdmin(StewardAdmin):
         try:
             run = runs.request(
                 row.agent,
-                by=steward(request).person,
+                by=me(request),
                 door=DOOR,
                 force=True,
                 dry_run=request.POST.get("dry_run") == "on",
@@ -187,97 +161,57 @@ class GrowthSettingsAdmin(StewardAdmin):
         return _to_run(run.pk)
 
     @method_decorator(require_POST)
+    @in_viewers_zone
     def by_hand_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Save a self a person wrote, or clear it."""
+        """Save a self a person wrote, or clear it; a conflict page when another self came in between."""
         row: GrowthSettings = self.found(request, pk)
-        person = steward(request).person
+        current = selectors.current(row.agent_id)
+        seen = request.POST.get("base", "")
+        if seen and seen != str(current.pk if current else 0):
+            return self._moved(request, row, seen)
         try:
-            if "clear" in request.POST:
-                states.manual_clear(row.agent, by=person, door=DOOR)
-            else:
-                states.manual_edit(
-                    row.agent,
-                    content=request.POST.get("content", ""),
-                    by=person,
-                    door=DOOR,
-                    likes=request.POST.get("likes", "").splitlines(),
-                    dislikes=request.POST.get("dislikes", "").splitlines(),
-                )
+            _write(request, row)
             self.message_user(request, "Saved. The next prompt carries it.", messages.SUCCESS)
         except DomainError as error:
-            self.message_user(request, error.message, messages.ERROR)
+            context = page.settings_page(row)
+            context["growth"].update(typed=_typed(request), error=error.message)
+            return self.render(request, "growth/by_hand_page.html", "Write by hand", 400, **context)
         return _back(pk)
 
+    def _moved(self, request: HttpRequest, row: GrowthSettings, seen: str) -> HttpResponse:
+        """Mine, theirs and what was shown, when the current self is another one by now."""
+        base = self._state(row, seen)
+        context = conflict_page.by_hand(row, _typed(request), base)
+        return self.render(request, "growth/conflict_page.html", "Somebody was faster", 409, **context)
 
-@admin.register(GrowthRun)
-class GrowthRunAdmin(StewardAdmin):
-    """Every cycle: how far it is, what it wrote, what the guards said, what it rests on."""
+    @method_decorator(require_safe)
+    @in_viewers_zone
+    def history_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Every kept self of an agent; any two compared."""
+        row: GrowthSettings = self.found(request, pk)
+        chosen = (self._state(row, request.GET.get("a", "")), self._state(row, request.GET.get("b", "")))
+        context = history_page.history(row, *chosen)
+        return self.render(request, "growth/history_page.html", f"Selves of {row.agent.name}", **context)
 
-    list_display = ["created_at", "agent", "trigger", "status", "reason", "writer", "n_calls"]
-    is_read_only = True
-    list_filter = ["status", "trigger", AgentFilter]
-    change_form_template = "growth/run_page.html"
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        row = self.shown(request, object_id)
-        extra = {**(extra_context or {}), **(page.run_page(row) if row else {})}
-        return super().changeform_view(request, object_id, form_url, extra)
-
-    @admin.display(boolean=True)
-    def is_open(self, row: GrowthRun) -> bool:
-        """Whether it is still queued or running."""
-        return row.status in OPEN_STATUSES
+    def _state(self, row: GrowthSettings, pk: str) -> GrowthState | None:
+        is_key = pk.isascii() and pk.isdigit() and len(pk) < 19
+        return GrowthState.objects.filter(agent_id=row.agent_id, pk=pk).first() if is_key else None
 
 
-@admin.register(GrowthState)
-class GrowthStateAdmin(StewardAdmin):
-    """Every kept self, compared with any other, with the button to go back to it."""
+def _typed(request: HttpRequest) -> dict[str, Any]:
+    return {
+        "content": typed(request, "content"),
+        "likes": typed(request, "likes").splitlines(),
+        "dislikes": typed(request, "dislikes").splitlines(),
+    }
 
-    list_display = ["created_at", "agent", "source", "is_current", "beginning"]
-    is_read_only = True
-    list_filter = ["is_current", "source", AgentFilter]
-    change_form_template = "growth/state_page.html"
 
-    @admin.display(description="text")
-    def beginning(self, row: GrowthState) -> str:
-        """The first words."""
-        return row.content[:80]
-
-    def get_urls(self) -> list[URLPattern]:
-        restore = self.admin_site.admin_view(self.restore_view)
-        return [path("<int:pk>/restore/", restore, name="growth_restore"), *super().get_urls()]
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        row = self.shown(request, object_id)
-        extra = dict(extra_context or {})
-        if row:
-            other = self.shown(request, request.GET.get("with"))
-            extra.update(page.state_page(row, other if other and other.agent_id == row.agent_id else None))
-        return super().changeform_view(request, object_id, form_url, extra)
-
-    @method_decorator(require_POST)
-    def restore_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Make this self current again, text and lists."""
-        row: GrowthState = self.found(request, pk)
-        try:
-            state = states.restore(row.pk, by=steward(request).person, door=DOOR)
-        except DomainError as error:
-            self.message_user(request, error.message, messages.ERROR)
-            return redirect("admin:growth_growthstate_changelist")
-        self.message_user(request, "Restored as a new current self.", messages.SUCCESS)
-        return redirect("admin:growth_growthstate_change", state.pk)
+def _write(request: HttpRequest, row: GrowthSettings) -> None:
+    person = me(request)
+    if "clear" in request.POST:
+        states.manual_clear(row.agent, by=person, door=DOOR)
+    else:
+        states.manual_edit(row.agent, by=person, door=DOOR, **_typed(request))
 
 
 def _to_run(pk: int) -> HttpResponseRedirect:

@@ -1,0 +1,118 @@
+"""What growth's admin pages share: rows of agents a person trains, the viewer's zone, pages of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.utils import timezone
+
+from growth.clock import zone_of
+from synth.admin.base import CoreAdmin, steward
+
+DOOR = "admin"
+READS = ("GET", "HEAD", "OPTIONS")
+P = ParamSpec("P")
+
+
+def in_viewers_zone(
+    view: Callable[Concatenate[Any, HttpRequest, P], Any],
+) -> Callable[Concatenate[Any, HttpRequest, P], Any]:
+    """A view whose page shows times in the zone of whoever looks at it; rendered before that ends."""
+
+    @wraps(view)
+    def wrapped(self: Any, request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> Any:
+        try:
+            zone = zone_of(getattr(request.user, "timezone", "UTC"))
+        except ValueError:
+            zone = zone_of("UTC")
+        with timezone.override(zone):
+            response = view(self, request, *args, **kwargs)
+            if isinstance(response, SimpleTemplateResponse):
+                response.render()
+            return response
+
+    return wrapped
+
+
+class StewardAdmin(CoreAdmin):
+    """Rows of agents the person trains; nothing is added or deleted by hand.
+
+    With `page_template`, a row's address shows our own page instead of Django's form.
+    """
+
+    agent_path = "agent"
+    list_select_related = ["agent"]
+    show_facets = admin.ShowFacets.NEVER  # facets would count
+    # By key: it is indexed, and new rows come last in it.
+    ordering = ["-id"]
+    page_template = ""
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return False
+
+    def found(self, request: HttpRequest, pk: int) -> Any:
+        """The row, if this person may steer its agent; 404 otherwise."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        row = self.get_queryset(request).select_related("agent").filter(pk=pk).first()
+        if row is None:
+            raise Http404
+        return row
+
+    def shown(self, request: HttpRequest, object_id: str | None) -> Any:
+        """The row of a page's address, or None; Django then answers as it does for any missing row."""
+        if object_id is None or not (object_id.isascii() and object_id.isdigit() and len(object_id) < 19):
+            return None
+        if not self.has_view_permission(request):
+            return None
+        return self.get_queryset(request).select_related("agent").filter(pk=object_id).first()
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """What `page_template` shows of a row."""
+        raise NotImplementedError
+
+    def render(
+        self, request: HttpRequest, template: str, title: str, status: int = 200, **context: Any
+    ) -> HttpResponse:
+        """A page of ours inside the admin site."""
+        request.current_app = self.admin_site.name  # type: ignore[attr-defined]
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        return TemplateResponse(request, template, {**frame, **context}, status=status)
+
+    @in_viewers_zone
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        name = timezone.get_current_timezone_name()
+        extra = {"subtitle": f"times in {name}", **(extra_context or {})}
+        return super().changelist_view(request, extra)
+
+    @in_viewers_zone
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        row = self.shown(request, object_id) if self.page_template else None
+        if row is None:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        if request.method not in READS:
+            raise PermissionDenied
+        context = self.page_context(request, row)
+        return self.render(request, self.page_template, str(row), original=row, **context)
+
+
+def me(request: HttpRequest) -> Any:
+    """The person who is logged in."""
+    return steward(request).person
+
+
+def typed(request: HttpRequest, field: str) -> str:
+    """A posted text with the line ends of our own texts; browsers send others."""
+    return request.POST.get(field, "").replace("\r\n", "\n")
