@@ -1,0 +1,122 @@
+"""Typed answers, and the numbers of the wire computed from probabilities alone. Pure.
+
+Confidence is one formula for every host, so that a threshold means the same everywhere: for a choice
+(max − 1/n) / (1 − 1/n), 1 where n = 1; for a score with mode k max(0, 1 − Σ pᵢ·|i−k| / D), where
+D = (1/n) Σ |i − (n−1)/2| is the spread of a flat answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judgments.questions import Question
+
+
+@dataclass(frozen=True)
+class NoulAnswer:
+    """`noul` is the probability of yes, 0..1. A noul has no confidence of its own."""
+
+    noul: float
+    type: str = "noul"
+
+
+@dataclass(frozen=True)
+class ChoiceAnswer:
+    """`host_confidence` is what the host itself said, beside ours; None where it said nothing."""
+
+    choice: str
+    probabilities: dict[str, float]
+    confidence: float
+    host_confidence: float | None = None
+    type: str = "choice"
+
+
+@dataclass(frozen=True)
+class ScoreAnswer:
+    """`score` is Σ i·p in 0..n−1; `legend` and `probabilities` have the keys `"0".."n-1"`."""
+
+    score: float
+    legend: dict[str, Any]
+    probabilities: dict[str, float]
+    confidence: float
+    host_confidence: float | None = None
+    type: str = "score"
+
+    @property
+    def level(self) -> Any:
+        """The text of the most likely level; the lower one of two equals."""
+        return self.legend[max(self.probabilities, key=self.probabilities.__getitem__)]
+
+
+Answer = NoulAnswer | ChoiceAnswer | ScoreAnswer
+
+
+def choice_confidence(probabilities: Sequence[float]) -> float:
+    """0 for a flat answer, 1 for a certain one."""
+    n = len(probabilities)
+    return 1.0 if n == 1 else _unit((max(probabilities) - 1 / n) / (1 - 1 / n))
+
+
+def score_confidence(probabilities: Sequence[float]) -> float:
+    """1 when all weight is on one level; levels further from the mode cost more."""
+    n = len(probabilities)
+    if n == 1:
+        return 1.0
+    mode = max(range(n), key=probabilities.__getitem__)
+    spread = sum(p * abs(i - mode) for i, p in enumerate(probabilities))
+    flat = sum(abs(i - (n - 1) / 2) for i in range(n)) / n
+    return _unit(1 - spread / flat)
+
+
+def expected_score(probabilities: Sequence[float]) -> float:
+    """Σ i·p."""
+    return sum(i * p for i, p in enumerate(probabilities))
+
+
+def legend(question: Question) -> dict[str, Any]:
+    """`{"0": level, ...}` of a score."""
+    return {str(n): level for n, level in enumerate(question.criteria)}
+
+
+def typed_answer(question: Question, numbers: float | Sequence[float]) -> Answer:
+    """The answer a reader's numbers mean: p of yes for a noul, else one probability an option, in order.
+
+    ValueError when the numbers don't fit the question. Probabilities must already sum to 1.
+    """
+    if question.type == "noul":
+        if not isinstance(numbers, int | float):
+            raise ValueError("a noul is one number")
+        return NoulAnswer(_unit(float(numbers)))
+    if isinstance(numbers, int | float) or len(numbers) != len(question.options):
+        raise ValueError(f"a {question.type} needs {len(question.options)} numbers")
+    values = [_unit(float(p)) for p in numbers]
+    probabilities = dict(zip(question.options, values, strict=True))
+    if question.type == "choice":
+        top = max(probabilities, key=probabilities.__getitem__)
+        return ChoiceAnswer(top, probabilities, choice_confidence(values))
+    return ScoreAnswer(expected_score(values), legend(question), probabilities, score_confidence(values))
+
+
+def to_wire(answer: Answer, extras: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The answer as System One has it. `extras` get the prefix `x_` where they lack it."""
+    body: dict[str, Any] = {"type": answer.type}
+    if isinstance(answer, NoulAnswer):
+        body["noul"] = answer.noul
+    elif isinstance(answer, ChoiceAnswer):
+        body |= {"choice": answer.choice, "probabilities": answer.probabilities}
+        body["confidence"] = answer.confidence
+    else:
+        body |= {"score": answer.score, "legend": answer.legend, "probabilities": answer.probabilities}
+        body["confidence"] = answer.confidence
+    return body | prefixed(extras)
+
+
+def prefixed(extras: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The same entries under `x_` names, the only ones the wire leaves to us."""
+    return {key if key.startswith("x_") else f"x_{key}": value for key, value in (extras or {}).items()}
+
+
+def _unit(number: float) -> float:
+    return min(1.0, max(0.0, number))
