@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from typing import TYPE_CHECKING
 
 from growth import clock as rules
 from growth import selectors
 from growth.excerpts import budget
-from growth.models import GrowthRun
+from growth.models import GrowthRun, GrowthState
 from growth.moments import NO_EVIDENCE, Entry
 from growth.services.effective import EffectiveSettings
 from synth.selectors import diary_between
 from synth.services import memories
 from synth.text.words import keywords
 
+if TYPE_CHECKING:
+    from synth.models import DiaryEntry
+
 DIARY_BUDGET_CHARS = 24_000
 MEMORY_CHARS = 400
 MAX_KEYWORDS = 40
 KEYWORD_CHARS = 60_000
+ECHO_CHARS = 40  # shorter texts may be the same by chance
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,9 @@ def build(run: GrowthRun, settings: EffectiveSettings) -> Context:
     agent = run.agent
     days = rules.window(anchor(run, agent.timezone), agent.timezone, settings.diary_days)
     current = selectors.current(run.agent_id)
-    reflection = current.content if current else ""
     rows = [
         row for row in diary_between(agent, days.start, days.end)
-        if row.source not in NO_EVIDENCE and not _is_echo(row.content, reflection)
+        if row.source not in NO_EVIDENCE and not _is_echo(row, current)
     ]
     zone = rules.zone_of(agent.timezone)
     local = {row.pk: row.at.astimezone(zone) for row in rows}
@@ -79,10 +83,15 @@ def anchor(run: GrowthRun, zone: str) -> datetime:
     return rules.instant_of(run.intended_on, time(12), zone)
 
 
-def _is_echo(content: str, reflection: str) -> bool:
-    """True for an entry that only quotes the current reflection back: it proves nothing about the week."""
-    bare = content.strip()
-    return len(bare) >= 40 and bare in reflection
+def _is_echo(row: DiaryEntry, current: GrowthState | None) -> bool:
+    """True for an entry that only quotes the current reflection back: it proves nothing about the week.
+
+    What was written down before the reflection is no echo of it: the reflection quotes the diary.
+    """
+    if current is None or row.created_at < current.created_at:
+        return False
+    bare = row.content.strip()
+    return len(bare) >= ECHO_CHARS and bare in current.content
 
 
 def _newest_chars(entries: Sequence[Entry]) -> list[str]:

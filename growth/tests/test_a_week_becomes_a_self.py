@@ -85,6 +85,16 @@ def test_what_was_only_recalled_is_no_diary(agent, live_week, source):
     assert (run.status, run.reason) == ("skipped", "no_diary") and host.requests == []
 
 
+def test_an_entry_the_reflection_quotes_stays_evidence(agent, live_week):
+    (entry,) = live_week(agent, ("Jay mended the cracked blue teapot with gold today and we laughed",))
+    for _ in range(2):
+        run = runs.request(agent, by=None, door="command")
+        cycle.run_waiting()
+        run.refresh_from_db()
+        assert (run.status, run.reason, run.writer) == ("applied", "", "composer")
+        assert entry.content in current(agent).content
+
+
 def test_an_entry_that_only_quotes_the_reflection_is_no_evidence(lived):
     agent, _ = lived
     run_now(agent, reply())
