@@ -1,8 +1,8 @@
 """Every environment setting in one table: name, type, default, meaning.
 
-`settings.py` reads the table, `docs/configuration.md` is generated from it, and a value that does not fit its type
-is refused at start with the name and what is allowed. Options with `per_agent=True` override a row of an agent's
-settings; the owning app reads them at use, not at start.
+`settings.py` reads the table, `docs/configuration.md` is generated from it, and a value that does not fit its
+type is refused at start with the name and what is allowed. Options with `per_agent=True` override a row of an
+agent's settings; the owning app reads them at use, not at start.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class Option:
             raise BadOption(f"{self.name}={text!r}: a whole number is needed") from None
         low, high = self.minimum, self.maximum
         if (low is not None and value < low) or (high is not None and value > high):
-            raise BadOption(f"{self.name}={value}: allowed are {low} to {high if high is not None else 'any'}")
+            raise BadOption(
+                f"{self.name}={value}: allowed are {low} to {high if high is not None else 'any'}"
+            )
         return value
 
     def _boolean(self, text: str) -> bool:
@@ -90,30 +92,66 @@ declare(
     Option("DATABASE_URL", "url", None, "PostgreSQL 15 or newer; unset: the embedded one.", is_secret=True),
     Option("REDIS_URL", "url", None, "Redis or Valkey; unset: the embedded one.", is_secret=True),
     Option("SECRET_KEY", "text", None, "Signs sessions; generated on the embedded stack.", is_secret=True),
-    Option("GIFT_CODE_KEY", "text", None, "Keys the hashes of gift codes; generated likewise.", is_secret=True),
+    Option(
+        "GIFT_CODE_KEY", "text", None, "Keys the hashes of gift codes; generated likewise.", is_secret=True
+    ),
     Option("FIELD_KEY", "text", None, "Encrypts stored secrets; generated likewise.", is_secret=True),
-    Option("ALLOWED_HOSTS", "list", ["localhost", "127.0.0.1", "[::1]"], "Host names the web process answers to."),
+    Option(
+        "ALLOWED_HOSTS", "list", ["localhost", "127.0.0.1", "[::1]"], "Host names the web process answers to."
+    ),
     Option("CSRF_TRUSTED_ORIGINS", "list", [], "Origins (scheme and host) allowed to post forms."),
-    Option("BEHIND_TLS", "bool", False, "A proxy in front ends TLS: secure cookies, HSTS, redirect to https."),
+    Option(
+        "BEHIND_TLS", "bool", False, "A proxy in front ends TLS: secure cookies, HSTS, redirect to https."
+    ),
     Option("DEBUG", "bool", False, "Django debug pages. Never on a machine others reach."),
-    Option("LOG_LEVEL", "choice", "info", "Least severe log line.", choices=("debug", "info", "warning", "error")),
-    Option("LOG_FORMAT", "choice", "console", "Log lines for people or for machines.", choices=("console", "json")),
+    Option(
+        "LOG_LEVEL", "choice", "info", "Least severe log line.", choices=("debug", "info", "warning", "error")
+    ),
+    Option(
+        "LOG_FORMAT",
+        "choice",
+        "console",
+        "Log lines for people or for machines.",
+        choices=("console", "json"),
+    ),
     Option("WEB_THREADS", "int", 8, "Threads for Django views in one web process.", minimum=1, maximum=256),
-    Option("LLM_BASE_URL", "url", None, "OpenAI-compatible host; unset: no language model, the composer writes."),
+    Option(
+        "LLM_BASE_URL", "url", None, "OpenAI-compatible host; unset: no language model, the composer writes."
+    ),
     Option("LLM_API_KEY", "text", None, "Key of that host.", is_secret=True),
     Option("LLM_MODEL", "text", "default", "Model asked for where an agent names none."),
     Option("LLM_TIMEOUT_S", "int", 120, "Deadline of one language model call.", minimum=1, maximum=3600),
-    Option("LLM_MAX_TOKENS", "int", 4096, "Most completion tokens of one call.", minimum=16, maximum=1_000_000),
-    Option("LLM_DAILY_TOKENS", "int", 200_000, "Tokens an agent may spend in a UTC day; 0: no cap.", minimum=0),
-    Option("CHAT_HISTORY_CHARS", "int", 48_000, "Newest characters of a dialogue in a chat prompt.",
-           minimum=1_000, maximum=10_000_000),
+    Option(
+        "LLM_MAX_TOKENS", "int", 4096, "Most completion tokens of one call.", minimum=16, maximum=1_000_000
+    ),
+    Option(
+        "LLM_DAILY_TOKENS", "int", 200_000, "Tokens an agent may spend in a UTC day; 0: no cap.", minimum=0
+    ),
+    Option(
+        "CHAT_HISTORY_CHARS",
+        "int",
+        48_000,
+        "Newest characters of a dialogue in a chat prompt.",
+        minimum=1_000,
+        maximum=10_000_000,
+    ),
     Option("SYSTEM_ONE_HOST", "url", None, "System One host for judgments; unset: none."),
     Option("SYSTEM_ONE_KEY", "text", None, "Key of that host.", is_secret=True),
     Option("SYSTEM_ONE_MODEL", "text", "jev-latest", "Model asked for at that host."),
-    Option("MEMORY_ENTRY_WARN_TOKENS", "int", 5000, "A memory that grows past this answers with a note; 0: never.",
-           minimum=0),
+    Option(
+        "MEMORY_ENTRY_WARN_TOKENS",
+        "int",
+        5000,
+        "A memory that grows past this answers with a note; 0: never.",
+        minimum=0,
+    ),
     Option("RATE_PER_KEY", "int", 600, "Requests a minute for one API key; 0: no limit.", minimum=0),
-    Option("RATE_PER_ADDRESS", "int", 120, "Unauthenticated requests a minute from one address; 0: no limit.",
-           minimum=0),
+    Option(
+        "RATE_PER_ADDRESS",
+        "int",
+        120,
+        "Unauthenticated requests a minute from one address; 0: no limit.",
+        minimum=0,
+    ),
     Option("MAX_BODY_KIB", "int", 2048, "Largest request body.", minimum=16, maximum=1_048_576),
 )

@@ -98,8 +98,12 @@ def _start_row(pk: int, at: datetime) -> int:
             return 0
         settings = effective_of(row)
         due, following = rules.due_cycles(
-            planned, at, rules.parse_weekday(settings.weekly_day), rules.parse_time(settings.weekly_time),
-            row.agent.timezone, _taken(row.agent_id),
+            planned,
+            at,
+            rules.parse_weekday(settings.weekly_day),
+            rules.parse_time(settings.weekly_time),
+            row.agent.timezone,
+            _taken(row.agent_id),
         )
         for item in due:
             if not _save_run(row.agent_id, item, at):
@@ -115,8 +119,13 @@ def _start_row(pk: int, at: datetime) -> int:
 def _save_run(agent_id: int, due: rules.Due, at: datetime) -> bool:
     """Save the run of one due cycle; False when another run of the agent is open and this one must wait."""
     run = GrowthRun(
-        agent_id=agent_id, trigger=Trigger.SCHEDULED, created_by=WORKER, created_at=at, due_at=at,
-        intended_on=due.cycle.on, week=rules.week_label(due.cycle.week),
+        agent_id=agent_id,
+        trigger=Trigger.SCHEDULED,
+        created_by=WORKER,
+        created_at=at,
+        due_at=at,
+        intended_on=due.cycle.on,
+        week=rules.week_label(due.cycle.week),
     )
     if due.is_missed:
         late_h = int((at - due.cycle.at).total_seconds() // 3600)

@@ -17,8 +17,12 @@ def write(run: GrowthRun, context: Context, settings: EffectiveSettings) -> Writ
     agent = run.agent
     current = selectors.current(run.agent_id)
     week = Week(
-        entries=context.entries, language=agent.language, name=agent.name, likes=agent.likes,
-        dislikes=agent.dislikes, current_text=current.content if current else "",
+        entries=context.entries,
+        language=agent.language,
+        name=agent.name,
+        likes=agent.likes,
+        dislikes=agent.dislikes,
+        current_text=current.content if current else "",
     )
     made = compose(week)
     texts = [entry.content for entry in context.entries]

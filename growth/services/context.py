@@ -46,7 +46,8 @@ def build(run: GrowthRun, settings: EffectiveSettings) -> Context:
     days = rules.window(anchor(run, agent.timezone), agent.timezone, settings.diary_days)
     current = selectors.current(run.agent_id)
     rows = [
-        row for row in diary_between(agent, days.start, days.end)
+        row
+        for row in diary_between(agent, days.start, days.end)
         if row.source not in NO_EVIDENCE and not _is_echo(row, current)
     ]
     zone = rules.zone_of(agent.timezone)

@@ -63,14 +63,23 @@ def _save(
 ) -> GrowthRun:
     at = now()
     run = GrowthRun(
-        agent_id=agent.pk, trigger=trigger, is_dry_run=dry_run, is_forced=force, created_at=at, due_at=at,
+        agent_id=agent.pk,
+        trigger=trigger,
+        is_dry_run=dry_run,
+        is_forced=force,
+        created_at=at,
+        due_at=at,
         created_by=by.username if by else "command",
     )
     try:
         with transaction.atomic():
             run.save(force_insert=True)
             audit.record(
-                by, door=door, action="growth_run_request", object=run, agent=agent,
+                by,
+                door=door,
+                action="growth_run_request",
+                object=run,
+                agent=agent,
                 after={"dry_run": dry_run, "force": force},
             )
             background.ring(RUN_CYCLES)
@@ -98,6 +107,12 @@ def note(run: GrowthRun, **values: Any) -> None:
 def finish(run: GrowthRun, status: RunStatus, reason: str = "", detail: str = "", **values: Any) -> None:
     """End a claimed run: `running → …`; Conflict when another worker has it by now."""
     leases.guarded(
-        run, was={"status": RunStatus.RUNNING}, status=status, reason=reason, detail=detail, lease_until=None,
-        finished_at=now(), **values,
+        run,
+        was={"status": RunStatus.RUNNING},
+        status=status,
+        reason=reason,
+        detail=detail,
+        lease_until=None,
+        finished_at=now(),
+        **values,
     )

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["EffectiveSettings", "change", "effective", "effective_of", "lock", "parse", "row_of"]
 
 
-def change(
-    agent: Agent, changes: Mapping[str, Any], *, by: Person | None, door: str
-) -> GrowthSettings:
+def change(agent: Agent, changes: Mapping[str, Any], *, by: Person | None, door: str) -> GrowthSettings:
     """Set fields of an agent's row and replan its clock, in one transaction.
 
     Raises Invalid with the field for a value that does not fit or an unknown field, and Refused
@@ -39,7 +37,8 @@ def change(
                 if parsed[field] != getattr(held, field):
                     raise Refused(
                         f"{FIELDS[field].name} is set in the environment and wins over this setting",
-                        code="overridden_by_env", field=field,
+                        code="overridden_by_env",
+                        field=field,
                     )
                 del parsed[field]
         before = {field: getattr(row, field) for field in parsed}
@@ -48,8 +47,13 @@ def change(
         if before != parsed:
             row.save(update_fields=[*parsed])
             audit.record(
-                by, door=door, action="growth_settings_change", object=f"growth.growthsettings:{row.pk}",
-                before=before, after=parsed, agent=agent,
+                by,
+                door=door,
+                action="growth_settings_change",
+                object=f"growth.growthsettings:{row.pk}",
+                before=before,
+                after=parsed,
+                agent=agent,
             )
         clock.replan_row(row, at=now())
     return row

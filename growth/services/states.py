@@ -64,16 +64,29 @@ def commit(
         old = GrowthState.objects.filter(agent_id=agent.pk, is_current=True).first()
         GrowthState.objects.filter(agent_id=agent.pk, is_current=True).update(is_current=False)
         state = GrowthState.objects.create(
-            agent_id=agent.pk, content=content, likes=new_likes, dislikes=new_dislikes, source=source,
-            created_by=created_by, is_current=True, evidence=list(evidence), is_ungrounded=is_ungrounded,
-            content_hash=content_hash(content, new_likes, new_dislikes), created_at=at or now(),
+            agent_id=agent.pk,
+            content=content,
+            likes=new_likes,
+            dislikes=new_dislikes,
+            source=source,
+            created_by=created_by,
+            is_current=True,
+            evidence=list(evidence),
+            is_ungrounded=is_ungrounded,
+            content_hash=content_hash(content, new_likes, new_dislikes),
+            created_at=at or now(),
         )
         if (new_likes, new_dislikes) != (live.likes, live.dislikes):
             agents.set_lists(live, likes=new_likes, dislikes=new_dislikes, by=by, door=door)
         _prune(agent.pk)
         audit.record(
-            by, door=door, action="growth_state_commit", object=f"growth.growthstate:{state.pk}", agent=live,
-            before=_trace(old), after=_trace(state),
+            by,
+            door=door,
+            action="growth_state_commit",
+            object=f"growth.growthstate:{state.pk}",
+            agent=live,
+            before=_trace(old),
+            after=_trace(state),
         )
         outbox.publish(
             "growth.state_committed", {"agent_id": agent.pk, "state_id": state.pk, "source": str(source)}
@@ -94,8 +107,16 @@ def restore(state_id: int, *, by: Person | None, door: str) -> GrowthState:
             raise NotFound("this growth state was pruned meanwhile")
         source = StateSource.REVERT if old.content.strip() else StateSource.MANUAL
         return commit(
-            found.agent, content=old.content, likes=old.likes, dislikes=old.dislikes, source=source,
-            created_by=_name(by), by=by, door=door, evidence=old.evidence, is_ungrounded=old.is_ungrounded,
+            found.agent,
+            content=old.content,
+            likes=old.likes,
+            dislikes=old.dislikes,
+            source=source,
+            created_by=_name(by),
+            by=by,
+            door=door,
+            evidence=old.evidence,
+            is_ungrounded=old.is_ungrounded,
         )
 
 
@@ -119,9 +140,15 @@ def manual_edit(
         current = GrowthState.objects.filter(agent_id=agent.pk, is_current=True).first()
         kept = current is not None and text == current.content
         return commit(
-            agent, content=(current.content if current else "") if text is None else text,
-            likes=new_likes, dislikes=new_dislikes, source=StateSource.MANUAL, created_by=_name(by), by=by,
-            door=door, evidence=current.evidence if current and (kept or text is None) else (),
+            agent,
+            content=(current.content if current else "") if text is None else text,
+            likes=new_likes,
+            dislikes=new_dislikes,
+            source=StateSource.MANUAL,
+            created_by=_name(by),
+            by=by,
+            door=door,
+            evidence=current.evidence if current and (kept or text is None) else (),
         )
 
 

@@ -49,7 +49,10 @@ def test_a_due_week_is_queued_once_and_the_next_is_planned(agent):
     assert clock.start_due(utc("2026-11-29 03:00")) == 1
     run = GrowthRun.objects.get()
     assert (run.status, run.trigger, run.week, run.intended_on) == (
-        "queued", "scheduled", "2026-W48", date(2026, 11, 29)
+        "queued",
+        "scheduled",
+        "2026-W48",
+        date(2026, 11, 29),
     )
     assert GrowthSettings.objects.get(agent=agent).next_cycle_at == utc("2026-12-06 03:00")
     assert clock.start_due(utc("2026-11-29 03:00")) == 0

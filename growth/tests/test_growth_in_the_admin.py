@@ -93,8 +93,14 @@ def test_settings_are_changed_through_the_form_and_refused_by_field(agent, login
     client = login(operator)
     url = page("settings", row_of(agent))
     form = {
-        "mode": "request", "weekly_day": "Monday", "weekly_time": "05:15", "request_interface_path": "",
-        "trainer_chat_id": "", "diary_days": "14", "memory_limit": "3", "proposal_ttl_days": "0",
+        "mode": "request",
+        "weekly_day": "Monday",
+        "weekly_time": "05:15",
+        "request_interface_path": "",
+        "trainer_chat_id": "",
+        "diary_days": "14",
+        "memory_limit": "3",
+        "proposal_ttl_days": "0",
     }
     answer = client.post(url, {**form, "weekly_time": "25:00", "diary_days": "99"})
     assert answer.status_code == 200 and "HH:MM" in answer.content.decode()

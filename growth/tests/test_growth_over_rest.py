@@ -32,7 +32,11 @@ def trainers(client_of: Any, trainer: Any) -> Any:
 
 def commit(agent, text, **lists):
     return states.commit(
-        agent, content=text, likes=lists.get("likes"), dislikes=lists.get("dislikes"), source="weekly",
+        agent,
+        content=text,
+        likes=lists.get("likes"),
+        dislikes=lists.get("dislikes"),
+        source="weekly",
         created_by="test",
     )
 
@@ -56,12 +60,16 @@ def test_settings_are_changed(agent, trainers):
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({"mode": "maybe"}, "mode"), ({"weekly_day": "Sun"}, "weekly_day"),
-        ({"weekly_time": "25:00"}, "weekly_time"), ({"diary_days": 0}, "diary_days"),
-        ({"diary_days": 61}, "diary_days"), ({"memory_limit": 51}, "memory_limit"),
+        ({"mode": "maybe"}, "mode"),
+        ({"weekly_day": "Sun"}, "weekly_day"),
+        ({"weekly_time": "25:00"}, "weekly_time"),
+        ({"diary_days": 0}, "diary_days"),
+        ({"diary_days": 61}, "diary_days"),
+        ({"memory_limit": 51}, "memory_limit"),
         ({"next_cycle_at": "2026-01-01T00:00:00Z"}, "next_cycle_at"),
         ({"current": {"content": 5}}, "current.content"),
-        ({"current": {"text": "x"}}, "current.text"), ({"mode": None}, "mode"),
+        ({"current": {"text": "x"}}, "current.text"),
+        ({"mode": None}, "mode"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_field(agent, trainers, body, field):
@@ -93,8 +101,17 @@ def test_states_are_listed_compared_and_restored(agent, trainers):
     page = trainers.get("/api/growth/states/?agent=wren&limit=1").json()
     assert [row["id"] for row in page["results"]] == [new.pk] and page["next"]
     row = page["results"][0]
-    assert {"content", "likes", "dislikes", "source", "is_current", "created_at", "created_by", "evidence",
-            "hash"} <= set(row)
+    assert {
+        "content",
+        "likes",
+        "dislikes",
+        "source",
+        "is_current",
+        "created_at",
+        "created_by",
+        "evidence",
+        "hash",
+    } <= set(row)
     diff = trainers.get(f"/api/growth/states/{new.pk}/diff/?with={old.pk}").json()
     assert {"op": "delete", "text": "tea"} in diff["text"]
     assert "".join(run["text"] for run in diff["text"] if run["op"] != "delete") == new.content
@@ -182,13 +199,15 @@ def test_who_may_do_what(agent, trainers, client_of, operator):
     }
     for who, (client, on_seen, on_hidden) in callers.items():
         seen = [
-            client.get("/api/agents/wren/growth/"), client.get("/api/growth/states/?agent=wren"),
+            client.get("/api/agents/wren/growth/"),
+            client.get("/api/growth/states/?agent=wren"),
             client.get(f"/api/growth/runs/{run}/"),
             client.get(f"/api/growth/states/{state.pk}/diff/?with={state.pk}"),
         ]
         assert [answer.status_code for answer in seen] == [on_seen] * 4, who
         unseen = [
-            client.get("/api/agents/minato/growth/"), client.get("/api/growth/runs/?agent=minato"),
+            client.get("/api/agents/minato/growth/"),
+            client.get("/api/growth/runs/?agent=minato"),
             client.get(f"/api/growth/states/{secret.pk}/diff/?with={secret.pk}"),
         ]
         assert [answer.status_code for answer in unseen] == [on_hidden] * 3, who
@@ -213,8 +232,14 @@ def test_lists_without_an_agent_hold_only_ones_own(agent, trainers, client_of, m
 
 @pytest.mark.parametrize(
     "path",
-    ["growth/runs/0/", "growth/runs/99999999999999999999999/", "growth/states/0/diff/",
-     "growth/states/?agent=nobody", "growth/runs/?agent=%00", "agents/none/growth/"],
+    [
+        "growth/runs/0/",
+        "growth/runs/99999999999999999999999/",
+        "growth/states/0/diff/",
+        "growth/states/?agent=nobody",
+        "growth/runs/?agent=%00",
+        "agents/none/growth/",
+    ],
 )
 def test_what_is_not_there_is_not_found(trainers, path):
     assert trainers.get(f"/api/{path}").status_code == 404

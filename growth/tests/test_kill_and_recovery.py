@@ -32,8 +32,13 @@ else:
     clock.start_due(datetime.fromisoformat(sys.argv[1]))
 """
 CYCLE_POINTS = (
-    "growth.claimed", "llm.record.after", "growth.reply.saved", "growth.reply.saved:2", "growth.state.before",
-    "growth.commit.before", "growth.commit.after",
+    "growth.claimed",
+    "llm.record.after",
+    "growth.reply.saved",
+    "growth.reply.saved:2",
+    "growth.state.before",
+    "growth.commit.before",
+    "growth.commit.after",
 )
 
 
@@ -43,12 +48,19 @@ def worker(point: str, host: ScriptedHost | None, what: str = "work") -> int:
     database = f"{options['NAME']}"
     url = os.environ["DATABASE_URL"]
     environment = {
-        **os.environ, "SYNTH_FAULT": point, "DATABASE_URL": with_name(url, database),
-        "LLM_BASE_URL": host.base_url if host else "", "DJANGO_SETTINGS_MODULE": "synth.settings",
+        **os.environ,
+        "SYNTH_FAULT": point,
+        "DATABASE_URL": with_name(url, database),
+        "LLM_BASE_URL": host.base_url if host else "",
+        "DJANGO_SETTINGS_MODULE": "synth.settings",
     }
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WORKER, what], env=environment, cwd=django_settings.BASE_DIR,
-        timeout=120, capture_output=True, text=True,
+        [sys.executable, "-W", "ignore", "-c", WORKER, what],
+        env=environment,
+        cwd=django_settings.BASE_DIR,
+        timeout=120,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr[-2000:]
     return done.returncode
@@ -105,12 +117,17 @@ def test_a_request_killed_before_its_commit_leaves_nothing(make_agent):
         "runs.request(agent_by_slug('wren'), by=None, door='command')"
     )
     environment = {
-        **os.environ, "SYNTH_FAULT": "growth.request.before", "DJANGO_SETTINGS_MODULE": "synth.settings",
+        **os.environ,
+        "SYNTH_FAULT": "growth.request.before",
+        "DJANGO_SETTINGS_MODULE": "synth.settings",
         "DATABASE_URL": with_name(os.environ["DATABASE_URL"], str(connection.settings_dict["NAME"])),
     }
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        env=environment, cwd=django_settings.BASE_DIR, timeout=60, capture_output=True,
+        env=environment,
+        cwd=django_settings.BASE_DIR,
+        timeout=60,
+        capture_output=True,
     )
     assert done.returncode == -signal.SIGKILL and not GrowthRun.objects.filter(agent=agent).exists()
 

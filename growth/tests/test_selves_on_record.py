@@ -15,7 +15,12 @@ from synth.errors import Invalid, NotFound, Refused
 
 def commit(agent, text, likes=None, dislikes=None):
     return states.commit(
-        agent, content=text, likes=likes, dislikes=dislikes, source="weekly", created_by="test",
+        agent,
+        content=text,
+        likes=likes,
+        dislikes=dislikes,
+        source="weekly",
+        created_by="test",
         evidence=[{"sentence": 0, "quote": text, "diary_ids": [1]}],
     )
 
@@ -84,8 +89,9 @@ def test_a_manual_edit_changes_only_what_it_names(agent):
     assert states.manual_edit(agent, content=" I changed. ", by=None, door="command").content == "I changed."
 
 
-@pytest.mark.parametrize("bad", [{"content": 5}, {"content": "a\x00"}, {"likes": "tea"}, {"likes": [1]},
-                                 {"content": "x" * 4001}])
+@pytest.mark.parametrize(
+    "bad", [{"content": 5}, {"content": "a\x00"}, {"likes": "tea"}, {"likes": [1]}, {"content": "x" * 4001}]
+)
 def test_a_manual_edit_that_does_not_fit_changes_nothing(agent, bad):
     with pytest.raises(Invalid):
         states.manual_edit(agent, **bad, by=None, door="command")

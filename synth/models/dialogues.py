@@ -66,7 +66,8 @@ class Message(Leased):
 
     A streaming message is leased by the process that answers; one whose lease ran out is settled as failed.
     `fingerprint` names the prompt of an answer. At most one answer streams in a dialogue. `dedupe_key`
-    makes saving safe to repeat: `post:<Idempotency-Key>` of a person's message, `node:<key>` of a proactive one.
+    makes saving safe to repeat: `post:<Idempotency-Key>` of a person's message, `node:<key>` of a proactive
+    one.
     """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="messages")

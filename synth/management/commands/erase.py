@@ -31,7 +31,9 @@ class Command(BaseCommand):
             try:
                 answer = input(f"Type {name} to go on: ")
             except EOFError:
-                raise CommandError("nothing was erased: nobody was there to ask; --yes does not ask") from None
+                raise CommandError(
+                    "nothing was erased: nobody was there to ask; --yes does not ask"
+                ) from None
             if answer.strip() != name:
                 raise CommandError("nothing was erased")
         do = erase.erase_person if options["person"] else erase.erase_agent

@@ -44,7 +44,12 @@ def test_values_under_telling_names_are_hidden(key):
 
 
 def test_counts_of_tokens_and_plain_addresses_are_kept():
-    event = {"event": "see https://host.example/v1", "n_prompt_tokens": 12, "max_tokens": 5, "url": "http://a:80/x"}
+    event = {
+        "event": "see https://host.example/v1",
+        "n_prompt_tokens": 12,
+        "max_tokens": 5,
+        "url": "http://a:80/x",
+    }
     assert logs.redact(None, "info", dict(event)) == event
 
 

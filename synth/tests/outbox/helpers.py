@@ -69,5 +69,3 @@ def drain_in_child(*, later_s: int = 0, **env: str) -> subprocess.CompletedProce
     return subprocess.run(
         command, env=child_env(**env), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
-
-
