@@ -21,6 +21,7 @@ class GrowthConfig(AppConfig):
         from synth.rowqueue.queues import register_queue
 
         register_queue("growth_runs", "growth.GrowthRun", Q(status__in=["queued", "running"]))
+        register_queue("growth_revisions", "growth.Revision", Q(status__in=["queued", "running"]))
         prompts.register()
         actions.register()
         registries.turn_openers.add("growth.decide", opener.decide)

@@ -53,11 +53,14 @@ def deliver(
 
 
 def show_to(proposal: Proposal, person: Person) -> None:
-    """Send a pending proposal to one trainer's inbox as well; safe to repeat."""
+    """Send a pending proposal to one trainer's inbox as well, unless that is already under way."""
     with transaction.atomic():
-        row = Proposal.objects.select_for_update(of=("self",), no_key=True).select_related("agent")
-        locked = row.filter(pk=proposal.pk, status=ProposalStatus.PENDING).first()
+        rows = Proposal.objects.select_for_update(of=("self",), no_key=True).select_related("agent")
+        locked = rows.filter(pk=proposal.pk, status=ProposalStatus.PENDING).first()
         if locked is None:
+            return
+        before = [row for row in map(deliveries.by_id, locked.deliveries) if row is not None]
+        if any(row.person_id == person.pk and row.status == "queued" for row in before):
             return
         title, body = proposal_text.message(_facts(locked, locked.agent, None))
         sent = dispatch.send(
@@ -66,12 +69,11 @@ def show_to(proposal: Proposal, person: Person) -> None:
             body=body,
             metadata=_metadata(locked, locked.agent, TRAINER),
             person=person,
-            dedupe_key=f"growth.proposal:{locked.pk}:inbox:{person.pk}",
+            dedupe_key=f"growth.proposal:{locked.pk}:again:{len(before)}:{person.pk}",
         )
-        if sent.pk not in locked.deliveries:
-            locked.deliveries = [*locked.deliveries, sent.pk]
-            locked.delivery_status = "sent" if locked.delivery_status == "sent" else "waiting"
-            locked.save(update_fields=["deliveries", "delivery_status"])
+        locked.deliveries = [*locked.deliveries, sent.pk]
+        locked.delivery_status = "sent" if locked.delivery_status == "sent" else "waiting"
+        locked.save(update_fields=["deliveries", "delivery_status"])
 
 
 def notify(proposal: Proposal, agent: Agent, notice: str, title: str, body: str) -> None:

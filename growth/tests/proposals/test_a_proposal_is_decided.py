@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from growth.models import Proposal
+from growth import tasks
+from growth.models import Proposal, Revision
 from growth.services import proposals, settings, states
 from growth.tests.cycles import NOTE, current
 from growth.tests.proposals.desk import again, audits, deliver, inbox, propose, states_of
@@ -177,6 +178,17 @@ def test_what_still_has_time_is_not_expired(agent, proposal):
     assert proposals.expire_due(proposal.expires_at - timedelta(seconds=1)) == 0
     assert proposals.expire_due(proposal.expires_at) == 1
     assert proposals.expire_due(proposal.expires_at) == 0
+
+
+def test_the_tick_ends_what_ran_out_and_wakes_the_worker_of_revisions(agent, proposal, monkeypatch):
+    rung = []
+    monkeypatch.setattr("synth.background.ring", lambda name, *args: rung.append(name))
+    Revision.objects.create(proposal=proposal, feedback="x", door="rest", due_at=timezone.now())
+    Proposal.objects.update(expires_at=timezone.now())
+    tasks.tend_proposals()
+    assert again(proposal).status == "expired" and "growth.run_revisions" in rung
+    tasks.run_revisions()
+    assert Revision.objects.get().reason == "already_decided"
 
 
 def test_an_expired_one_makes_room_for_the_next_and_is_called_expired(agent, proposal):

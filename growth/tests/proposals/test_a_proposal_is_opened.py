@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from growth.models import GrowthRun, Proposal
@@ -109,16 +110,16 @@ def test_an_address_that_cannot_be_used_leaves_it_waiting_with_the_reason(lived,
 
 @pytest.mark.django_db(transaction=True)
 def test_when_every_delivery_failed_the_run_is_undelivered_until_one_arrives(lived, trainer):
-    from reminders.models import Delivery
     from reminders.services import carrying
 
+    deliveries = apps.get_model("reminders", "Delivery").objects
     proposal = propose(lived)
-    Delivery.objects.update(n_failures=carrying.MAX_TRIES)
+    deliveries.update(n_failures=carrying.MAX_TRIES)
     deliver()
     assert again(proposal).delivery_status == "failed" and again(proposal).status == "pending"
     run = GrowthRun.objects.get(pk=proposal.run_id)
     assert (run.status, run.reason) == ("undelivered", "delivery_failed")
-    Delivery.objects.update(status="queued", n_failures=0, due_at=timezone.now())
+    deliveries.update(status="queued", n_failures=0, due_at=timezone.now())
     deliver()
     run.refresh_from_db()
     assert (again(proposal).delivery_status, run.status, run.reason) == ("sent", "proposed", "")

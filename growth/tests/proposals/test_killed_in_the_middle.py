@@ -9,17 +9,16 @@ import sys
 from datetime import timedelta
 
 import pytest
+from django.apps import apps
 from django.conf import settings as django_settings
 from django.db import connection
 from django.utils import timezone
 
 from growth.models import GrowthRun, Proposal, Revision
-from growth.services import cycle, proposals, runs, states
+from growth.services import proposals, runs, states
 from growth.tests.cycles import NOTE, current, reply
 from growth.tests.proposals.desk import CONCRETE, again, ask_first, deliver, inbox, propose, states_of
 from growth.tests.test_kill_and_recovery import let_the_lease_run_out, with_name
-from reminders.services import carrying
-from synth.services import draining
 from synth.testing.scripted_host import ScriptedHost
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -179,10 +178,9 @@ def test_killed_while_rewriting(agent, proposal, trainer, point, monkeypatch):
 @pytest.mark.parametrize("point", DELIVER_POINTS)
 def test_killed_while_delivering(agent, proposal, trainer, point):
     assert process("deliver", 0, point) == -signal.SIGKILL
-    from synth.models import EventHandling
-
-    carrying.Delivery.objects.update(lease_until=None, due_at=timezone.now())
-    EventHandling.objects.filter(status="waiting").update(lease_until=None, due_at=timezone.now())
+    for app, model, status in (("reminders", "Delivery", "queued"), ("synth", "EventHandling", "waiting")):
+        rows = apps.get_model(app, model).objects.filter(status=status)
+        rows.update(lease_until=None, due_at=timezone.now())
     deliver()
     assert again(proposal).delivery_status == "sent"
     [row] = inbox(trainer)
@@ -196,4 +194,3 @@ def test_every_fault_point_of_proposals_is_in_the_matrix():
     ours = ("approve", "reject", "stale", "expire", "revise", "revision", "proposal", "delivery")
     declared = {name for name in faults.KNOWN if name.startswith(tuple(f"growth.{noun}." for noun in ours))}
     assert declared and declared <= POINTS
-    assert cycle and draining

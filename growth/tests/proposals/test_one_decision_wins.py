@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from threading import Barrier
 
 import pytest
@@ -79,7 +80,7 @@ def supersede(agent):
 
 
 def expire(agent):
-    return proposals.expire_due(timezone.now() + timezone.timedelta(days=30))
+    return proposals.expire_due(timezone.now() + timedelta(days=30))
 
 
 def edit(agent):

@@ -11,8 +11,8 @@ from growth import decision_words
 
 TABLE = json.loads((Path(decision_words.__file__).parent / "data" / "decision_words.json").read_text())
 YES = [
-    "yes", "YES!", " Approve. ", "va bene", "Va bene!", "いいよ", "いいよ！", "ok 👍🏽", "👍", "✅", "sì, va bene",
-    "d’accord", "ＯＫ", "可以。", "네~", "да", "ja, bitte", "نعم", "हाँ", "ตกลง", "Đồng ý",
+    "yes", "YES!", " Approve. ", "va bene", "Va bene!", "いいよ", "いいよ！", "ok 👍🏽", "👍", "✅",
+    "sì, va bene", "d’accord", "ＯＫ", "可以。", "네~", "да", "ja, bitte", "نعم", "हाँ", "ตกลง", "Đồng ý",
 ]  # fmt: skip
 NO = ["no", "No.", "rifiuta", "nein!", "いいえ", "不行", "아니요", "нет", "لا", "👎", "no, grazie"]
 NEITHER = [
