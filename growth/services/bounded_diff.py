@@ -18,12 +18,15 @@ class BoundedMatcher(SequenceMatcher[str]):
     def __init__(self, a: Sequence[str], b: Sequence[str], max_steps: int = MAX_STEPS) -> None:
         super().__init__(None, a, b, autojunk=False)
         self.n_steps_left = max_steps
+        self._pieces = a
+        # Where each piece of `b` stands; the base class has made it, and its types do not say so.
+        self._places: dict[str, list[int]] = self.b2j  # type: ignore[attr-defined]
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        ahi = len(self.a) if ahi is None else ahi
-        self.n_steps_left -= sum(len(self.b2j.get(piece, ())) for piece in self.a[alo:ahi])
+        ahi = len(self._pieces) if ahi is None else ahi
+        self.n_steps_left -= sum(len(self._places.get(piece, ())) for piece in self._pieces[alo:ahi])
         if self.n_steps_left < 0:
             return Match(alo, blo, 0)
         return super().find_longest_match(alo, ahi, blo, bhi)

@@ -36,7 +36,10 @@ def handed(*messages: dict[str, Any], headers: Any = ()) -> tuple[list[Any], lis
     async def application(scope: Any, receive: Any, send: Any) -> None:
         seen.extend([scope, await receive()])
 
-    asyncio.run(with_whole_bodies(application)({"type": "http", "headers": list(headers)}, receive, send))
+    async def one() -> None:
+        await with_whole_bodies(application)({"type": "http", "headers": list(headers)}, receive, send)
+
+    asyncio.run(one())
     return seen, sent
 
 
