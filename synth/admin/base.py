@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseRedirect
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 else:
     Base, RowForm = ModelAdmin, forms.ModelForm
 MAX_FILTER_AGENTS = 100
+MAX_ID_DIGITS = 18
 
 
 def steward(request: HttpRequest) -> Caller:
@@ -98,6 +100,12 @@ class CoreAdmin(Base):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """Nothing: the service called by `save_model` has saved everything."""
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if any("\x00" in value for values in request.GET.lists() for value in values[1]):
+            # No column can hold it; the list is shown as after any filter that cannot be.
+            return HttpResponseRedirect(f"{request.path}?{ERROR_FLAG}=1")
+        return super().changelist_view(request, extra_context)
+
     def changeform_view(
         self,
         request: HttpRequest,
@@ -141,8 +149,9 @@ class AgentFilter(admin.SimpleListFilter):
         return [(str(pk), slug) for pk, slug in rows[:MAX_FILTER_AGENTS]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value()
-        return queryset.filter(agent_id=int(value)) if value and value.isdigit() else queryset
+        value = self.value() or ""
+        is_id = value.isascii() and value.isdigit() and len(value) <= MAX_ID_DIGITS
+        return queryset.filter(agent_id=int(value)) if is_id else queryset
 
 
 class ValueFilter(admin.SimpleListFilter):

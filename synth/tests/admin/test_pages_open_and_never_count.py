@@ -93,3 +93,11 @@ def test_filters_answer(operator: Client, rows, wren: Agent) -> None:
 def test_the_index_lists_the_core(operator: Client) -> None:
     page = operator.get("/admin/").content.decode()
     assert "/admin/synth/agent/" in page
+
+
+@pytest.mark.parametrize(
+    "query", ["agent=²", "agent=" + "9" * 5000, "source=%00", "source__exact=%00", "q=%00"]
+)
+def test_a_filter_nobody_could_choose_breaks_no_list(operator: Client, rows, query: str) -> None:
+    answer = operator.get(f"/admin/synth/diaryentry/?{query}", follow=True)
+    assert answer.status_code == 200
