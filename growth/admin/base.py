@@ -22,7 +22,7 @@ P = ParamSpec("P")
 
 def in_viewers_zone(
     view: Callable[Concatenate[Any, HttpRequest, P], Any],
-) -> Callable[Concatenate[Any, HttpRequest, P], Any]:
+) -> Callable[..., Any]:
     """A view whose page shows times in the zone of whoever looks at it; rendered before that ends."""
 
     @wraps(view)
@@ -81,7 +81,7 @@ class StewardAdmin(CoreAdmin):
         self, request: HttpRequest, template: str, title: str, status: int = 200, **context: Any
     ) -> HttpResponse:
         """A page of ours inside the admin site."""
-        request.current_app = self.admin_site.name  # type: ignore[attr-defined]
+        request.current_app = self.admin_site.name
         frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
         return TemplateResponse(request, template, {**frame, **context}, status=status)
 

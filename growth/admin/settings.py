@@ -135,7 +135,7 @@ class GrowthSettingsAdmin(StewardAdmin):
         return [
             path("<int:pk>/reflect/", view(self.reflect_view), name="growth_reflect"),
             path("<int:pk>/by-hand/", view(self.by_hand_view), name="growth_by_hand"),
-            path("<int:pk>/selves/", view(self.history_view), name="growth_history"),
+            path("<int:pk>/selves/", view(self.selves_view), name="growth_history"),
             *super().get_urls(),
         ]
 
@@ -186,7 +186,7 @@ class GrowthSettingsAdmin(StewardAdmin):
 
     @method_decorator(require_safe)
     @in_viewers_zone
-    def history_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+    def selves_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Every kept self of an agent; any two compared."""
         row: GrowthSettings = self.found(request, pk)
         chosen = (self._state(row, request.GET.get("a", "")), self._state(row, request.GET.get("b", "")))

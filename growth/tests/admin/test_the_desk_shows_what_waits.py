@@ -17,7 +17,7 @@ from synth.services import agents
 DESK = reverse("admin:growth_desk")
 
 
-def shown(client: Client, path: str = DESK, **query: object) -> str:
+def shown(client: Client, path: str = DESK, **query: str | int) -> str:
     answer = client.get(path, query)
     assert answer.status_code == 200
     return answer.content.decode()
