@@ -15,6 +15,7 @@ from synth.api.urls import nothing_here
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/admin/")),
     path("", include("synth.health")),
+    path("favicon.ico", RedirectView.as_view(url="/static/synth/favicon.svg")),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),
