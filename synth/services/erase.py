@@ -30,6 +30,7 @@ from synth.models import (
 )
 from synth.prompts.parts import REMOVED
 from synth.services import audit, forget, leftovers, memories, retention
+from synth.services.deadlocks import repeated
 from synth.services.traces import Traces
 
 _CHUNK = 500
@@ -61,6 +62,7 @@ class Receipt:
         return asdict(self)
 
 
+@repeated
 def erase_person(username: str, *, at: datetime, is_dry_run: bool = False) -> Receipt:
     """Erase a person: what is about them, copies of it, their keys and logins. NotFound for an unknown name.
 
@@ -80,6 +82,7 @@ def erase_person(username: str, *, at: datetime, is_dry_run: bool = False) -> Re
     return receipt
 
 
+@repeated
 def erase_agent(slug: str, *, at: datetime, is_dry_run: bool = False) -> Receipt:
     """Erase an agent with its diary, memories, growth and prompts. NotFound for an unknown slug."""
     with transaction.atomic():
