@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from judgments.typed import Answer, ChoiceAnswer, NoulAnswer, ScoreAnswer, to_wire
+from judgments.typed import Answer, NoulAnswer, ScoreAnswer, to_wire
 
 # Every reason without answers → whether a run is saved for it.
 REASONS = {
@@ -83,6 +83,6 @@ def _spelled(answer: Answer) -> dict[str, Any]:
     body = to_wire(answer)
     if isinstance(answer, ScoreAnswer):
         body["level"] = answer.level
-    if isinstance(answer, ChoiceAnswer | ScoreAnswer) and answer.host_confidence is not None:
+    if answer.host_confidence is not None:
         body["host_confidence"] = answer.host_confidence
     return body

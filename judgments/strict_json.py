@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from json.encoder import encode_basestring  # type: ignore[attr-defined]
+from json.encoder import encode_basestring
 from typing import Any, NoReturn
 
 MAX_DEPTH = 1_024  # containers inside each other, the outermost included

@@ -9,13 +9,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgments.questions import Question
 
 
+class Answer:
+    """What every answer exposes; parts that its type doesn't have are None, or {} for the maps."""
+
+    if TYPE_CHECKING:  # at run time a part is a field of its type, or found by __getattr__
+
+        @property
+        def type(self) -> str: ...
+        @property
+        def noul(self) -> float | None: ...
+        @property
+        def choice(self) -> str | None: ...
+        @property
+        def score(self) -> float | None: ...
+        @property
+        def level(self) -> Any: ...
+        @property
+        def legend(self) -> dict[str, Any]: ...
+        @property
+        def probabilities(self) -> dict[str, float]: ...
+        @property
+        def confidence(self) -> float | None: ...
+        @property
+        def host_confidence(self) -> float | None: ...
+
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("legend", "probabilities"):
+                return {}
+            if name in ("noul", "choice", "score", "level", "confidence", "host_confidence"):
+                return None
+            raise AttributeError(name)
+
+
 @dataclass(frozen=True)
-class NoulAnswer:
+class NoulAnswer(Answer):
     """`noul` is the probability of yes, 0..1. A noul has no confidence of its own."""
 
     noul: float
@@ -23,7 +57,7 @@ class NoulAnswer:
 
 
 @dataclass(frozen=True)
-class ChoiceAnswer:
+class ChoiceAnswer(Answer):
     """`host_confidence` is what the host itself said, beside ours; None where it said nothing."""
 
     choice: str
@@ -34,7 +68,7 @@ class ChoiceAnswer:
 
 
 @dataclass(frozen=True)
-class ScoreAnswer:
+class ScoreAnswer(Answer):
     """`score` is Σ i·p in 0..n−1; `legend` and `probabilities` have the keys `"0".."n-1"`."""
 
     score: float
@@ -48,9 +82,6 @@ class ScoreAnswer:
     def level(self) -> Any:
         """The text of the most likely level; the lower one of two equals."""
         return self.legend[max(self.probabilities, key=self.probabilities.__getitem__)]
-
-
-Answer = NoulAnswer | ChoiceAnswer | ScoreAnswer
 
 
 def choice_confidence(probabilities: Sequence[float]) -> float:
