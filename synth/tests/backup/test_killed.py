@@ -28,6 +28,7 @@ def test_a_kill_before_the_commit_leaves_the_old_data(databases, tmp_path):
     assert old.rows("SELECT slug FROM synth_agent") == [("renamed",)]
 
 
+@pytest.mark.slow
 def test_a_restore_after_the_restored_data_changed_brings_the_old_state_back(databases, tmp_path):
     world.make()
     file = tmp_path / "synth.tar.gz"
