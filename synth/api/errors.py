@@ -11,9 +11,10 @@ from django.core.exceptions import (
     SuspiciousOperation,
 )
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
+from psycopg.errors import ForeignKeyViolation
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
@@ -97,6 +98,9 @@ def _known(exc: Exception) -> Response | None:
         return Response(body(CODES[400], "; ".join(exc.messages)), status=400)
     if isinstance(exc, SuspiciousOperation):
         return Response(body(CODES[400], "The request is malformed."), status=400)
+    if isinstance(exc, IntegrityError) and isinstance(exc.__cause__, ForeignKeyViolation):
+        log.warning("row_went_meanwhile", error=str(exc))
+        return Response(body(CODES[409], "Something this refers to was removed meanwhile."), status=409)
     if isinstance(exc, OperationalError | InterfaceError):
         log.warning("database_unavailable", error=str(exc))
         return Response(
