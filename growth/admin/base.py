@@ -52,6 +52,9 @@ class StewardAdmin(CoreAdmin):
     # By key: it is indexed, and new rows come last in it.
     ordering = ["-id"]
     page_template = ""
+    # What an empty list tells to do next.
+    empty_hint = ""
+    list_before_template = "growth/list_hint.html"
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return False
@@ -87,9 +90,7 @@ class StewardAdmin(CoreAdmin):
 
     @in_viewers_zone
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        name = timezone.get_current_timezone_name()
-        extra = {"subtitle": f"times in {name}", **(extra_context or {})}
-        return super().changelist_view(request, extra)
+        return super().changelist_view(request, extra_context)
 
     @in_viewers_zone
     def changeform_view(

@@ -61,13 +61,20 @@ def _has_desk(request: HttpRequest) -> bool:
 
 
 def _apps(request: HttpRequest) -> list[dict[str, Any]]:
+    desk = reverse("admin:growth_desk")
+    here = "" if request.path == desk else request.path
     return [
         {
             "title": app["name"],
             "separator": True,
             "collapsible": False,
             "items": [
-                {"title": model["name"], "link": model["admin_url"]}
+                {
+                    "title": model["name"],
+                    "link": model["admin_url"],
+                    # The desk lies below the address of the proposals.
+                    "active": here.startswith(model["admin_url"]),
+                }
                 for model in app["models"]
                 if model["admin_url"]
             ],

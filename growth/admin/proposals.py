@@ -40,6 +40,7 @@ class ProposalAdmin(StewardAdmin):
     list_display = ["created_at", "agent", "kind", "status", "decided_by", "decided_at", "delivery_status"]
     is_read_only = True
     list_filter = ["status", DeliveryFilter, AgentFilter]
+    empty_hint = "No proposal here. Agents in mode “request” ask with one after each reflection."
     page_template = "growth/proposal_page.html"
 
     def page_context(self, request: HttpRequest, row: Proposal) -> dict[str, Any]:
@@ -61,7 +62,8 @@ class ProposalAdmin(StewardAdmin):
     @in_viewers_zone
     def desk_view(self, request: HttpRequest) -> HttpResponse:
         """What waits for me, oldest first."""
-        return self.render(request, "growth/desk.html", "Trainer's desk", **desk.context(self, request))
+        context = desk.context(self, request)
+        return self.render(request, "growth/desk.html", "Trainer's desk", opts=None, **context)
 
     @method_decorator(require_POST)
     @in_viewers_zone

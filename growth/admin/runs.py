@@ -23,6 +23,7 @@ class GrowthRunAdmin(StewardAdmin):
     list_display = ["created_at", "agent", "trigger", "status", "reason", "writer", "n_calls"]
     is_read_only = True
     list_filter = ["status", "trigger", AgentFilter]
+    empty_hint = "No agent has reflected yet. Open Growth settings, an agent, and press “Reflect now”."
     page_template = "growth/run_page.html"
 
     def page_context(self, request: HttpRequest, row: GrowthRun) -> dict[str, Any]:

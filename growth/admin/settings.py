@@ -89,6 +89,7 @@ class GrowthSettingsAdmin(StewardAdmin):
     list_display = ["agent", "effective_mode", "next_cycle_at", "reflection"]
     search_fields = ["agent__slug", "agent__name"]
     ordering = ["agent__slug"]
+    empty_hint = "There is no agent yet. An operator makes one under Agents."
     change_form_outer_before_template = "growth/settings_card.html"
     change_form_outer_after_template = "growth/settings_by_hand.html"
 

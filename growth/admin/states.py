@@ -28,6 +28,7 @@ class GrowthStateAdmin(StewardAdmin):
     list_display = ["created_at", "agent", "source", "is_current", "beginning"]
     is_read_only = True
     list_filter = ["is_current", "source", AgentFilter]
+    empty_hint = "No agent has a self yet. Open Growth settings, an agent, and press “Reflect now”."
     page_template = "growth/state_page.html"
 
     @admin.display(description="text")

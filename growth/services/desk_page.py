@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q, QuerySet
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 N_CARDS = 20
 N_AGENTS = 12
 N_DECIDED = 5
+N_LOOKED_UP = 50
 SOON_S = 2 * 86_400
 DELIVERY = {
     "waiting": ("growth-dim", "on its way to a trainer"),
@@ -104,6 +107,14 @@ def _agents(agents: QuerySet[Agent]) -> list[dict[str, Any]]:
 
 
 def _decided(agents: QuerySet[Agent]) -> list[Proposal]:
-    """The proposals that ended last."""
-    ended = Proposal.objects.exclude(status=ProposalStatus.PENDING).filter(agent_id__in=agents.values("pk"))
-    return list(ended.select_related("agent").order_by("-pk")[:N_DECIDED])
+    """The proposals that ended last.
+
+    Agent by agent along the index: those of a few agents may lie far apart among everybody's. Who sees more
+    agents than that sees most of all, and finds the newest at the end of the table.
+    """
+    ended = Proposal.objects.exclude(status=ProposalStatus.PENDING).select_related("agent")
+    pks = list(agents.order_by("pk").values_list("pk", flat=True)[: N_LOOKED_UP + 1])
+    if len(pks) > N_LOOKED_UP:
+        return list(ended.filter(agent_id__in=agents.values("pk")).order_by("-pk")[:N_DECIDED])
+    newest = (ended.filter(agent_id=pk).order_by("-created_at", "-pk")[:N_DECIDED] for pk in pks)
+    return sorted(chain.from_iterable(newest), key=attrgetter("created_at"), reverse=True)[:N_DECIDED]

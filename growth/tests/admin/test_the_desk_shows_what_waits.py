@@ -26,7 +26,7 @@ def shown(client: Client, path: str = DESK, **query: str | int) -> str:
 def test_a_proposal_waits_with_its_age_and_its_end(proposal, trainer):
     text = shown(login(trainer))
     assert f"proposal {proposal.pk}" in text and page("proposal", proposal) in text
-    assert "waits since" in text and "expires in 1" in text and "on its way to a trainer" in text
+    assert "asked 0" in text and "expires in 1" in text and "on its way to a trainer" in text
     assert "1 change of likes" in text and "Times in UTC" in text
 
 
