@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.utils.timezone import now
 
+from judgments.fields import OrderedJSON
 from synth.rowqueue.leased import Leased
 
 
@@ -40,7 +42,7 @@ class JudgmentVersion(models.Model):
     judgment = models.CharField(max_length=150)
     instructions_digest = models.CharField(max_length=64)
     criteria_digest = models.CharField(max_length=64)
-    questions = models.JSONField()
+    questions = OrderedJSON(help_text="id → question, in order")
     created_at = models.DateTimeField(default=now)
 
     class Meta:
@@ -66,7 +68,8 @@ class Run(models.Model):
     """One ask, written once; its public id is `<judgment>/<id>`.
 
     `state` is what was sent (cut as text over 16 KiB, then `is_truncated`). `failure` is one word of the
-    client's table, `skipped` the reason an ask was not sent. `chain_link` and `quotes` name other runs.
+    client's table, `skipped` the reason an ask was not sent. `chain_link` names another run, `quotes` the ids
+    of runs whose words the state repeats: a purge follows them.
     `positive` and `negative` are the label values that meant right and wrong when it was asked.
     """
 
@@ -75,7 +78,7 @@ class Run(models.Model):
     version = models.ForeignKey(JudgmentVersion, on_delete=models.PROTECT, related_name="runs")
     at = models.DateTimeField(default=now)
     day = models.DateField()
-    state = models.JSONField()
+    state = OrderedJSON()
     is_truncated = models.BooleanField(default=False)
     is_asked = models.BooleanField(default=True)
     skipped = models.CharField(max_length=32, blank=True)
@@ -89,7 +92,7 @@ class Run(models.Model):
     failure = models.CharField(max_length=16, blank=True)
     failure_text = models.CharField(max_length=200, blank=True)
     latency_ms = models.FloatField(null=True, blank=True)
-    session_id = models.CharField(max_length=100, blank=True)
+    session_id = models.CharField(max_length=200, blank=True)
     session_model = models.CharField(max_length=200, blank=True)
     chain_link = models.CharField(max_length=200, blank=True)
     quotes = models.JSONField(default=list, blank=True)
@@ -110,8 +113,12 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["judgment", "at", "id"], name="judgments_run_by_name"),
             models.Index(fields=["at", "id"], name="judgments_run_by_at"),
-            models.Index(fields=["day"], name="judgments_run_by_day"),
+            models.Index(
+                fields=["day"], include=["n_bytes"], condition=Q(n_labels=0), name="judgments_run_by_day"
+            ),
+            models.Index(fields=["day"], condition=~Q(n_labels=0), name="judgments_run_labelled"),
             models.Index(fields=["session_id"], condition=~Q(session_id=""), name="judgments_run_by_session"),
+            GinIndex(fields=["quotes"], name="judgments_run_by_quote"),
         ]
 
     def __str__(self) -> str:
@@ -161,19 +168,22 @@ class LaterStatus(models.TextChoices):
 
 
 class LaterAsk(Leased):
-    """A background ask: `queued → running → done`; its run has the same id.
+    """A background ask: `queued → running → done`, `running → queued` after a crash; its run has the same id.
 
-    `then` names the handler that is called once, in the transaction that closes the ask. At most one open ask
-    per judgment.
+    `then` names the handler that is called once, in the transaction that closes the ask; `state` holds state
+    and quotes until then. At most one open ask per judgment.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     judgment = models.CharField(max_length=150)
-    state = models.JSONField()
-    session_id = models.CharField(max_length=100)
+    state = OrderedJSON(null=True)
+    session_id = models.CharField(max_length=200)
     then = models.CharField(max_length=150, blank=True)
     status = models.CharField(max_length=8, choices=LaterStatus, default=LaterStatus.QUEUED)
-    n_host_failures = models.PositiveSmallIntegerField(default=0)
+    agent = models.ForeignKey(
+        "synth.Agent", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    is_saved = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=now)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from synth.models import Agent, Dialogue, DiaryEntry, Memory, Message, Person
+from synth.models import Agent, Dialogue, DiaryEntry, Memory, Message, MessageStatus, Person
 from synth.schemas import Caller
 
 
@@ -83,3 +83,8 @@ def dialogues_of(person: Person) -> QuerySet[Dialogue]:
 def messages_of(dialogue: Dialogue) -> QuerySet[Message]:
     """The whole tree of a dialogue, oldest first."""
     return Message.objects.filter(dialogue=dialogue).select_related("author").order_by("at", "id")
+
+
+def is_any_turn_running(at: datetime) -> bool:
+    """Whether some agent is answering somebody, in a process that still lives at `at`."""
+    return Message.objects.filter(status=MessageStatus.STREAMING, lease_until__gt=at).exists()

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils.timezone import now
 
-from synth import faults
+from synth import faults, registries
 from synth.errors import Conflict
 from synth.models import Agent, Dialogue, Message, MessageRole, MessageStatus, Person
 from synth.services import fields, forget
@@ -80,7 +80,7 @@ def unarchive(dialogue: Dialogue) -> Dialogue:
 
 
 def delete(dialogue: Dialogue) -> dict[str, int]:
-    """Delete a dialogue, its messages, and the text of its prompts and replies; rows by table.
+    """Delete a dialogue, its messages, the text of its prompts and replies, its judgment runs; rows by table.
 
     Conflict `turn_running` while an answer is on its way, `dialogue_gone` when somebody was faster.
     """
@@ -88,9 +88,22 @@ def delete(dialogue: Dialogue) -> dict[str, int]:
         row = lock(dialogue.pk)
         refuse_running(row)
         counts: Counter[str] = Counter(forget.forget_sessions([session(row)]))
+        counts.update(_of_apps(row))
         counts.update(row.delete()[1])
         faults.point("dialogues.delete.before")
     return {table: n for table, n in sorted(counts.items()) if n}
+
+
+def _of_apps(dialogue: Dialogue) -> Counter[str]:
+    """What other apps keep of the dialogue goes with it."""
+    from synth.services.erase import Erasure
+    from synth.services.traces import Traces
+
+    erasure = Erasure(None, None, Traces(), now(), (session(dialogue),))
+    counts: Counter[str] = Counter()
+    for _, eraser in registries.erasers.items():
+        counts.update(eraser(erasure))
+    return counts
 
 
 def erase_of(erasure: Erasure) -> dict[str, int]:

@@ -22,6 +22,7 @@ from synth.errors import NotFound
 from synth.models import (
     Agent,
     AuditEntry,
+    Dialogue,
     Door,
     IdempotentAnswer,
     LlmCallPart,
@@ -38,12 +39,16 @@ _CHUNK = 500
 
 @dataclass(frozen=True)
 class Erasure:
-    """What is being erased: exactly one of `person` and `agent`; `traces` finds copies of its words."""
+    """What is being erased: a person, an agent, or only `sessions`; `traces` finds copies of its words.
+
+    `sessions` are the dialogues that go with it, as `dialogue:<id>`.
+    """
 
     person: Person | None
     agent: Agent | None
     traces: Traces
     at: datetime
+    sessions: tuple[str, ...] = ()
 
 
 @dataclass
@@ -75,7 +80,8 @@ def erase_person(username: str, *, at: datetime, is_dry_run: bool = False) -> Re
             raise NotFound(f"There is no person {username}.")
         receipt = Receipt(f"synth.person:{person.pk}", at.isoformat(), is_dry_run)
         names = forget.names_of(person)
-        erasure = Erasure(person, None, forget.traces_of(person), at)
+        sessions = dialogue_sessions(Dialogue.objects.filter(person=person))
+        erasure = Erasure(person, None, forget.traces_of(person), at, sessions)
         _ask_apps(erasure, receipt)
         receipt.counts["core"] = dict(sorted(_person_rows(person, erasure.traces).items()))
         _finish(receipt, names, erasure.traces)
@@ -91,10 +97,16 @@ def erase_agent(slug: str, *, at: datetime, is_dry_run: bool = False) -> Receipt
             raise NotFound(f"There is no agent {slug}.")
         receipt = Receipt(f"synth.agent:{agent.pk}", at.isoformat(), is_dry_run)
         traces = forget.traces_of_agent(agent)
-        _ask_apps(Erasure(None, agent, traces, at), receipt)
+        sessions = dialogue_sessions(Dialogue.objects.filter(agent=agent))
+        _ask_apps(Erasure(None, agent, traces, at, sessions), receipt)
         receipt.counts["core"] = dict(sorted(_agent_rows(agent, traces).items()))
         _finish(receipt, [slug], traces)
     return receipt
+
+
+def dialogue_sessions(rows: models.QuerySet[Dialogue]) -> tuple[str, ...]:
+    """The sessions of these dialogues."""
+    return tuple(f"dialogue:{pk}" for pk in rows.values_list("pk", flat=True))
 
 
 def _ask_apps(erasure: Erasure, receipt: Receipt) -> None:

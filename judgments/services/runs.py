@@ -1,0 +1,194 @@
+"""Saves asks as runs: one row each, written once; trouble with it is one warning and changes no answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import structlog
+from django.db import DatabaseError, IntegrityError, connection, transaction
+
+from judgments import digests, options, strict_json
+from judgments.models import JudgmentVersion, Origin, Run, RunEvent, RunEventKind
+from judgments.questions import Question
+from synth.options import BadOption
+
+MAX_RECORD_BYTES = 16 * 1024
+MIN_STATE_BYTES = 256
+MAX_STORED_DEPTH = 200
+MAX_QUOTES = 500
+_ID = re.compile(r"([a-z0-9_-]+(?:\.[a-z0-9_-]+)+)/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class Draft:
+    """Everything a run is made of. `answers`, `usage`: the host's own; `agent_id`: whose work it was."""
+
+    judgment: str
+    questions: Sequence[Question]
+    state: Any
+    mode: str
+    at: datetime
+    id: UUID = field(default_factory=uuid4)
+    is_asked: bool = True
+    skipped: str = ""
+    origin: str = Origin.LIVE
+    host: str = ""
+    model: str = ""
+    served_model: str = ""
+    answers: Any = None
+    usage: Any = None
+    failure: str = ""
+    failure_text: str = ""
+    latency_ms: float | None = None
+    session_id: str = ""
+    session_model: str = ""
+    chain_link: str = ""
+    quotes: Iterable[str] = ()
+    api_key_id: int | None = None
+    agent_id: int | None = None
+    is_test: bool = False
+    positive: Sequence[str] = ()
+    negative: Sequence[str] = ()
+
+    @property
+    def public_id(self) -> str:
+        """`<judgment>/<id>`."""
+        return f"{self.judgment}/{self.id}"
+
+
+def is_on() -> bool:
+    """Whether asks are saved at all."""
+    try:
+        return bool(options.read(options.RUNS))
+    except BadOption:
+        return False
+
+
+def parse_id(run_id: str) -> tuple[str, UUID]:
+    """Judgment and key of a public id. ValueError for anything else."""
+    found = _ID.fullmatch(run_id) if isinstance(run_id, str) else None
+    if found is None:
+        raise ValueError(f"{run_id!r} is no run id: <judgment>/<uuid>")
+    return found[1], UUID(found[2])
+
+
+def save(draft: Draft, *, is_late: bool = False) -> str | None:
+    """The public id of the saved run; None when saving is off or failed, which is one warning.
+
+    Inside a transaction the run is part of it. `is_late`: its id was given away before.
+    """
+    if not is_on():
+        return None
+    try:
+        with transaction.atomic() if connection.in_atomic_block else nullcontext():
+            (insert_late if is_late else insert)(draft)
+    except (DatabaseError, ValueError, TypeError, RecursionError) as error:
+        log.warning("run_not_saved", judgment=draft.judgment, error=f"{type(error).__name__}: {error}"[:200])
+        return None
+    return draft.public_id
+
+
+def insert(draft: Draft) -> Run:
+    """Write the run, and its version where it is the first of its wording."""
+    for last in (False, True):
+        version_id, n_new = version_of(draft.judgment, draft.questions)
+        try:
+            return _insert(draft, version_id, n_new)
+        except IntegrityError:
+            # The sweep took the version in between; make it again, once.
+            if last or connection.in_atomic_block:
+                raise
+    raise AssertionError("the second try returns or raises")
+
+
+def _insert(draft: Draft, version_id: int, n_new: int) -> Run:
+    answers = strict_json.saveable(draft.answers)
+    usage = strict_json.saveable(draft.usage)
+    rest = len(strict_json.dump_bytes(answers)) + len(draft.failure_text) + 400
+    state, is_cut, n_state = kept_state(draft.state, max(MAX_RECORD_BYTES - rest, MIN_STATE_BYTES))
+    row = Run(
+        id=draft.id, judgment=draft.judgment, version_id=version_id, at=draft.at,
+        day=draft.at.astimezone(UTC).date(), state=state, is_truncated=is_cut, is_asked=draft.is_asked,
+        skipped=draft.skipped, origin=draft.origin, mode=draft.mode, host=draft.host[:300],
+        model=_line(draft.model, 150), served_model=_line(draft.served_model, 200), answers=answers,
+        usage=usage, failure=draft.failure, failure_text=_line(draft.failure_text, 200),
+        latency_ms=draft.latency_ms, session_id=draft.session_id[:200],
+        session_model=_line(draft.session_model, 200), chain_link=draft.chain_link[:200],
+        quotes=quoted_ids(draft), api_key_id=draft.api_key_id, agent_id=draft.agent_id,
+        is_test=draft.is_test, positive=list(draft.positive), negative=list(draft.negative),
+        n_labels=0, n_bytes=n_state + rest + n_new,
+    )  # fmt: skip
+    row.save(force_insert=True)
+    return row
+
+
+def _line(text: str, limit: int) -> str:
+    return str(strict_json.saveable(text))[:limit]
+
+
+def kept_state(state: Any, limit: int) -> tuple[Any, bool, int]:
+    """The state as it is stored, whether it was cut, and its bytes.
+
+    Over the limit, or nested too deep for a database to be safe, it is its own JSON text, cut on a character.
+    """
+    clean = strict_json.saveable(state)
+    text = clean if isinstance(clean, str) else strict_json.dumps(clean)
+    raw = text.encode()
+    if len(raw) > limit:
+        return raw[:limit].decode("utf-8", "ignore"), True, limit
+    if not isinstance(clean, str) and strict_json.depth(clean) > MAX_STORED_DEPTH:
+        return text, True, len(raw)
+    return clean, False, len(raw)
+
+
+def quoted_ids(draft: Draft) -> list[str]:
+    """Ids of runs that the state repeats: those the asker named, and those that stand in its text."""
+    found = dict.fromkeys(str(parse_id(run_id)[1]) for run_id in draft.quotes)
+    text = draft.state if isinstance(draft.state, str) else strict_json.dumps(draft.state)
+    if "/" in text:
+        found |= dict.fromkeys(match[2] for match in _ID.finditer(text))
+    found.pop(str(draft.id), None)
+    return list(found)[:MAX_QUOTES]
+
+
+def version_of(judgment: str, questions: Sequence[Question]) -> tuple[int, int]:
+    """The row of this wording, made once, and the bytes it newly took."""
+    instructions, criteria = digests.pair(questions)
+    same = JudgmentVersion.objects.filter(
+        judgment=judgment, instructions_digest=instructions, criteria_digest=criteria
+    )
+    pk = same.values_list("pk", flat=True).first()
+    if pk is not None:
+        return pk, 0
+    wire = strict_json.saveable({question.id: question.as_wire() for question in questions})
+    row, is_new = JudgmentVersion.objects.get_or_create(
+        judgment=judgment,
+        instructions_digest=instructions,
+        criteria_digest=criteria,
+        defaults={"questions": wire},
+    )
+    return row.pk, len(strict_json.dump_bytes(wire)) if is_new else 0
+
+
+def insert_late(draft: Draft) -> Run:
+    """`insert` for a run whose id was given away before: labels that came earlier are counted."""
+    with transaction.atomic():
+        lock(draft.id)
+        run = insert(draft)
+        run.n_labels = RunEvent.objects.filter(run_id=run.pk, kind=RunEventKind.LABEL).count()
+        if run.n_labels:
+            run.save(update_fields=["n_labels"])
+    return run
+
+
+def lock(key: UUID) -> None:
+    """Wait until nobody else writes about this run before it is there; until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [key.int % 2**63])

@@ -1,0 +1,89 @@
+"""Labels, deeds and gates are added to a run later and never edited."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from judgments.models import Run, RunEvent
+from judgments.services import gates, labels, runs
+from judgments.services.asking import judge
+from synth.errors import Conflict
+
+
+@pytest.fixture
+def run_id(judgments, rain) -> str:
+    judgments.answer(rain, 0.9)
+    return judge(rain, "x", session="api:test").run_id
+
+
+def test_a_label_is_kept_with_who_said_it(judgments, run_id):
+    assert labels.label(run_id, "wet", by="card", strength="weak", question="q")
+    (event,) = judgments.labels("weather.rain")
+    assert (event.value, event.by, event.strength, event.question) == ("wet", "weather:card", "weak", "q")
+    assert Run.objects.get().n_labels == 1
+
+
+def test_a_run_that_was_not_saved_needs_no_check(db):
+    assert labels.label(None, "wet", by="card") is False
+    assert labels.acted(None, "opened") is False
+    assert gates.save(None, rule="", rule_listed=False, self_protect_refused=False, threshold=0.9) is False
+
+
+@pytest.mark.parametrize("value", ["", " ", "x" * 201, "a\x00b", 7])
+def test_a_value_is_a_short_text(run_id, value):
+    with pytest.raises(ValueError):
+        labels.label(run_id, value, by="card")
+    with pytest.raises(ValueError):
+        labels.acted(run_id, value)
+
+
+def test_another_apps_run_is_refused(run_id):
+    with pytest.raises(ValueError, match="not a run of growth"):
+        labels.label(run_id, "wet", by="card", app="growth")
+    with pytest.raises(ValueError, match="no run id"):
+        labels.label("weather.rain", "wet", by="card")
+    with pytest.raises(ValueError, match="strength"):
+        labels.label(run_id, "wet", by="card", strength="huge")
+
+
+def test_some_labels_are_said_once(run_id):
+    assert labels.label(run_id, "should_have_asked", by="user", is_once=True)
+    with pytest.raises(Conflict) as caught:
+        labels.label(run_id, "should_have_asked", by="user", is_once=True)
+    assert caught.value.code == "already_labelled"
+    assert labels.label(run_id, "deny", by="user", is_once=True)
+
+
+def test_deeds_and_gates_stand_beside_labels(judgments, run_id):
+    assert labels.acted(run_id, "auto_allowed", by="approvals")
+    assert gates.save(run_id, rule="reminder_*", rule_listed=True, self_protect_refused=False, threshold=0.95)
+    kinds = dict(RunEvent.objects.values_list("kind", "data"))
+    assert kinds["gates"]["threshold"] == 0.95 and kinds["gates"]["rule_listed"] is True
+    assert judgments.acted("weather.rain")[0].value == "auto_allowed"
+    assert Run.objects.get().n_labels == 0
+
+
+def test_a_label_before_its_slow_run_is_joined(judgments, rain):
+    draft = runs.Draft(rain, judgments_questions(rain), "x", "on", _now(), id=uuid.uuid4())
+    assert labels.label(draft.public_id, "wet", by="card")
+    assert runs.save(draft, is_late=True) == draft.public_id
+    assert Run.objects.get(pk=draft.id).n_labels == 1
+
+
+def test_nothing_is_kept_when_saving_is_off(run_id, monkeypatch):
+    monkeypatch.setenv("SYSTEM_ONE_RUNS", "off")
+    assert labels.label(run_id, "wet", by="card") is False
+
+
+def judgments_questions(name):
+    from judgments import registry
+
+    return registry.get(name).questions
+
+
+def _now():
+    from django.utils.timezone import now
+
+    return now()
