@@ -41,7 +41,8 @@ def decision(proposal_id: int, mine: dict[str, Any], conflict: Conflict, person:
             "their_diff": diff.between(base, _live(agent, current)),
             "current": current,
             "pending": pending,
-            "pending_diff": diff.between(my_self, pending) if pending and pending.pk != row.pk else None,
+            # What a form on this page decides must stand on this page.
+            "pending_diff": diff.between(my_self, pending) if pending and mine["how"] != "reject" else None,
             "revision": conflict.details.get("revision"),
             "settings_pk": page.settings_pk(agent.pk),
             "can_write": agent.archived_at is None,
