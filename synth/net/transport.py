@@ -2,7 +2,7 @@
 
 A name is resolved before and not again, so what was checked is what is connected to. Every socket operation
 gets the time that is left, so a host that drips bytes cannot outlive the deadline. Proxies of the
-environment are not used.
+environment are not used. Answers come unpacked.
 """
 
 from __future__ import annotations
@@ -100,4 +100,17 @@ def pinned_client(addresses: Sequence[str], deadline: float) -> httpx.Client:
         ssl_context=_ssl_context(),
         network_backend=_Backend(addresses, deadline),
     )
-    return httpx.Client(transport=transport, trust_env=False, follow_redirects=False, timeout=None)  # noqa: S113
+    return httpx.Client(
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
+        timeout=None,  # noqa: S113 - the transport keeps the deadline
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [_refuse_packed]},
+    )
+
+
+def _refuse_packed(response: httpx.Response) -> None:
+    """A few packed bytes may stand for a gigabyte, past every limit on what is read."""
+    if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        raise httpx.DecodingError("a packed answer was not asked for", request=response.request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -35,6 +36,14 @@ def test_the_deadline_covers_the_whole_call(reply):
     assert time.monotonic() - started < 8
     assert len(host.requests) == 1
     assert LlmCall.objects.get().outcome == "llm_timeout"
+
+
+def test_an_answer_packed_unasked_is_never_unpacked():
+    body = b'{"choices": [{"message": {"content": "' + b"a" * 50_000_000 + b'"}}]}'
+    packed = {"raw": gzip.compress(body, 1), "headers": {"Content-Encoding": "gzip"}}
+    with ScriptedHost([packed]) as host, host.installed():
+        assert trouble().reason == "llm_unreachable"
+    assert host.requests[0].headers["Accept-Encoding"] == "identity"
 
 
 def test_nobody_listening_is_unreachable():
