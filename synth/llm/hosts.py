@@ -87,11 +87,12 @@ def _addresses(host: Host, request: Request, deadline: float) -> list[str]:
 def _send_openai(host: Host, request: Request, found: list[str], deadline: float) -> Completion:
     import openai
 
-    from synth.net.transport import pinned_client
+    from synth.net.transport import pinned_client, refuse_packed
 
     # Without these the SDK would send ids from the environment to whatever host is configured.
     no_ids: dict[str, Any] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     with pinned_client(found, deadline) as http:
+        http.event_hooks = {"response": [refuse_packed]}
         client = openai.OpenAI(
             api_key=host.api_key or "none",
             base_url=host.url,

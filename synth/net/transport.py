@@ -2,7 +2,7 @@
 
 A name is resolved before and not again, so what was checked is what is connected to. Every socket operation
 gets the time that is left, so a host that drips bytes cannot outlive the deadline. Proxies of the
-environment are not used. Answers come unpacked.
+environment are not used. Answers are asked for unpacked.
 """
 
 from __future__ import annotations
@@ -106,11 +106,10 @@ def pinned_client(addresses: Sequence[str], deadline: float) -> httpx.Client:
         follow_redirects=False,
         timeout=None,  # noqa: S113 - the transport keeps the deadline
         headers={"Accept-Encoding": "identity"},
-        event_hooks={"response": [_refuse_packed]},
     )
 
 
-def _refuse_packed(response: httpx.Response) -> None:
-    """A few packed bytes may stand for a gigabyte, past every limit on what is read."""
+def refuse_packed(response: httpx.Response) -> None:
+    """An event hook for clients that read bodies: a few packed bytes may stand for a gigabyte."""
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         raise httpx.DecodingError("a packed answer was not asked for", request=response.request)
