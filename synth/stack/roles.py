@@ -92,7 +92,7 @@ ROLES: dict[str, Role] = {
         Role(
             name="torch",
             does="local models, one process a device",
-            command=(*_WORKER, "-Q", "torch", "-P", "prefork", "-c", "1", "-n", "torch@%h"),
+            command=("python", "manage.py", "inference_worker"),
             healthcheck=_alive("torch"),
             grace_s=22,
             env={"TOKENIZERS_PARALLELISM": "false"},

@@ -1,0 +1,1 @@
+"""What the core asks torch itself; imported in the torch process only."""

@@ -1,0 +1,162 @@
+"""`ask` gets an answer from the torch worker, or raises within the deadline: no worker, full, late, refused.
+
+Two round trips to Redis: one script that looks at the worker's sign of life and at the queue's length before
+it adds the ask, and one blocking read of the reply.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import redis
+from django.conf import settings
+
+from synth.inference.wire import (
+    ALIVE_KEY,
+    BOUND,
+    PRIORITIES,
+    Problem,
+    cancel_key,
+    envelope,
+    queue_key,
+    read_reply,
+    reply_key,
+)
+
+LOOK_S = 1.0
+CANCEL_LOOK_S = 0.05
+CANCEL_S = 60
+NO_WORKER = "no_torch_worker"
+
+# KEYS: sign of life, the ask's queue, all queues. ARGV: the ask, the bound.
+_ADD = """
+if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
+local n = 0
+for i = 3, #KEYS do n = n + redis.call('LLEN', KEYS[i]) end
+if n >= tonumber(ARGV[2]) then return -2 end
+return redis.call('RPUSH', KEYS[2], ARGV[1])
+"""
+
+
+class NoAnswer(Exception):
+    """An ask that ended without an answer; `reason` is a stable word."""
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(text or reason)
+        self.reason = reason
+        self.text = text
+
+
+class Unavailable(NoAnswer):
+    """No worker runs, Redis is away, or the worker died with the ask (503)."""
+
+
+class Overloaded(NoAnswer):
+    """Too many asks wait already (529)."""
+
+    retry_after_s = 1
+
+
+class Late(NoAnswer):
+    """The deadline passed while the ask waited or ran."""
+
+
+class Cancelled(NoAnswer):
+    """The asker no longer wants the answer."""
+
+
+class Rejected(NoAnswer):
+    """The worker read the ask and cannot answer it; `problem` has the numbers."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code, problem.text)
+        self.problem = problem
+
+
+@functools.cache
+def _client_of(pid: int, url: str) -> redis.Redis:
+    # A blocking read may last as long as the deadline: the client's own timeout would end it early.
+    return redis.Redis.from_url(url, decode_responses=True, socket_timeout=None, socket_connect_timeout=2)
+
+
+def client() -> redis.Redis:
+    """A Redis client for blocking reads, shared by the threads of this process."""
+    return _client_of(os.getpid(), settings.REDIS_URL)
+
+
+def is_served() -> bool:
+    """Whether a worker signs. False also when Redis is away."""
+    try:
+        return bool(client().exists(ALIVE_KEY))
+    except redis.RedisError:
+        return False
+
+
+def ask(
+    kind: str,
+    payload: dict[str, Any],
+    *,
+    deadline: float,
+    priority: str = "IMPORTANT",
+    is_cancelled: Callable[[], bool] | None = None,
+) -> dict[str, Any]:
+    """The worker's answer. `deadline` is in epoch seconds. NoAnswer's subclasses say why there is none."""
+    ask_id = uuid4().hex
+    try:
+        _add(envelope(ask_id, kind, payload, deadline).dumps(), priority)
+        return _wait(ask_id, deadline, is_cancelled)
+    except redis.RedisError as error:
+        raise Unavailable("redis_down", str(error)[:200]) from None
+
+
+def cancel(ask_id: str) -> None:
+    """Nobody wants the answer: the worker drops the ask if it hasn't begun."""
+    client().set(cancel_key(ask_id), 1, ex=CANCEL_S)
+
+
+def _add(raw: str, priority: str) -> None:
+    queues = [queue_key(name) for name in PRIORITIES]
+    keys = [ALIVE_KEY, queue_key(priority), *queues]
+    found = int(client().eval(_ADD, len(keys), *keys, raw, BOUND))
+    if found == -1:
+        raise Unavailable(NO_WORKER, "No torch worker runs.")
+    if found == -2:
+        raise Overloaded("queue_full", f"{BOUND} asks wait already.")
+
+
+def _wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None) -> dict[str, Any]:
+    key = reply_key(ask_id)
+    look_s = CANCEL_LOOK_S if is_cancelled else LOOK_S
+    looked_at = time.time()
+    while (left_s := deadline - time.time()) > 0:
+        found = client().blpop([key], timeout=max(0.01, min(look_s, left_s)))
+        if found is not None:
+            answer = read_reply(str(found[1]))
+            if isinstance(answer, Problem):
+                raise _said(answer)
+            return answer
+        if is_cancelled is not None and is_cancelled():
+            cancel(ask_id)
+            raise Cancelled("cancelled")
+        if time.time() - looked_at >= LOOK_S:
+            looked_at = time.time()
+            if not client().exists(ALIVE_KEY):
+                cancel(ask_id)
+                raise Unavailable(NO_WORKER, "The torch worker stopped.")
+    cancel(ask_id)
+    if not client().exists(ALIVE_KEY):
+        raise Unavailable(NO_WORKER, "The torch worker stopped.")
+    raise Late("late", "The deadline passed.")
+
+
+def _said(problem: Problem) -> NoAnswer:
+    if problem.code == "late":
+        return Late("late", problem.text)
+    if problem.code in ("no_such_kind", "not_installed"):
+        return Unavailable(problem.code, problem.text)
+    return Rejected(problem)

@@ -1,0 +1,62 @@
+"""What the worker loop runs: the shape of a runner, and the model-free twin that tests and benches use."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from synth.inference.wire import Problem
+
+Answer = dict[str, Any] | Problem
+
+
+class Runner(Protocol):
+    """Answers asks of one kind. An exception fails the batch, which is then tried one by one."""
+
+    keep_alive_s: float
+
+    def load(self) -> None:
+        """Bring the model into memory and warm it up; called again after `unload`."""
+        ...
+
+    def unload(self) -> None:
+        """Give the memory back."""
+        ...
+
+    def run(self, batch: Sequence[dict[str, Any]]) -> list[Answer]:
+        """One answer a payload, in order."""
+        ...
+
+
+class Stub:
+    """The twin without a model: `{"echo": payload, "n": batch size}`.
+
+    A payload may ask for trouble: `poison` raises, `die` kills the process, `sleep_ms` takes that long.
+    """
+
+    keep_alive_s = 0.0
+
+    def __init__(self) -> None:
+        self.is_loaded = False
+        self.n_runs = 0
+
+    def load(self) -> None:
+        """Nothing to load."""
+        self.is_loaded = True
+
+    def unload(self) -> None:
+        """Nothing to give back."""
+        self.is_loaded = False
+
+    def run(self, batch: Sequence[dict[str, Any]]) -> list[Answer]:
+        """Echoes; the batch takes as long as its slowest payload."""
+        self.n_runs += 1
+        if any(payload.get("die") for payload in batch):
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(max(payload.get("sleep_ms", 0) for payload in batch) / 1000)
+        if any(payload.get("poison") for payload in batch):
+            raise ValueError("poison")
+        return [{"echo": payload, "n": len(batch), "run": self.n_runs} for payload in batch]

