@@ -44,11 +44,12 @@ def verdict(
 ) -> Grounding:
     """Whether `text` is abstract, judged against the diary of its week.
 
-    Abstract: it holds a filler marker the diary doesn't, or shares too few content tokens with the diary.
+    Abstract: it holds a filler marker, or shares too few content tokens with the diary. A marker counts also
+    where the diary has it: the text must say what happened instead.
     `diary_texts` hold no reflections quoted back (source recalled or system): the caller leaves them out.
     """
     diary = "\n".join(diary_texts)
-    markers = find_markers(text, diary, extra_markers)
+    markers = find_markers(text, extra_markers)
     mine = dict.fromkeys(words.content_list(text, language))
     theirs = words.content_tokens(diary, language)
     shared, n_diary = _shared(text, mine, diary, theirs)
@@ -64,12 +65,9 @@ def verdict(
     return Grounding(bool(why), why, shared, len(mine), markers)
 
 
-def find_markers(text: str, diary: str = "", extra: Sequence[str] = ()) -> tuple[str, ...]:
-    """Filler markers in `text` that the diary doesn't use itself, in order of appearance."""
-    pattern = _marker_pattern(tuple(extra))
-    found = dict.fromkeys(pattern.findall(_flat(text)))
-    known = _flat(diary) if found else ""
-    return tuple(marker for marker in found if marker not in known)
+def find_markers(text: str, extra: Sequence[str] = ()) -> tuple[str, ...]:
+    """Filler markers in `text`, in order of appearance."""
+    return tuple(dict.fromkeys(_marker_pattern(tuple(extra)).findall(_flat(text))))
 
 
 def _n_words(tokens: Iterable[str]) -> int:

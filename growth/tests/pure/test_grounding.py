@@ -178,8 +178,11 @@ def test_extra_markers_are_heeded_as_whole_words():
     assert not verdict(text, DIARY["en"], "en", ["pure syn", " "]).is_abstract
 
 
-def test_a_marker_the_diary_uses_itself_is_no_filler():
-    assert find_markers("My course on personal growth", "Jay gave a course on personal growth") == ()
+def test_a_marker_the_diary_uses_too_is_still_filler():
+    text = "Jay gave a course on personal growth at the harbour, and we watched the ferries in the rain."
+    judged = verdict(text, [*DIARY["en"], text])
+    assert judged.markers == ("personal growth",) == find_markers(text) and judged.is_abstract
+    assert not verdict(text.replace("personal growth", "knots"), DIARY["en"]).is_abstract
 
 
 def test_a_diary_of_one_word_can_ground_a_note():
