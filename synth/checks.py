@@ -19,6 +19,7 @@ from django.db import Error as DatabaseTrouble
 from django.db import connection
 
 from synth import faults, liveness
+from synth.llm.addresses import base_url
 from synth.net import addresses
 
 OLDEST_POSTGRESQL = 150000
@@ -86,20 +87,17 @@ def debug(**_: Any) -> list[CheckMessage]:
 
 @register()
 def language_model_host(**_: Any) -> list[CheckMessage]:
-    """LLM_BASE_URL is an address, and keys do not travel in the open."""
-    if not settings.LLM_BASE_URL:
+    """LLM_BASE_URL can be read as an address, and keys do not travel in the open."""
+    typed = settings.LLM_BASE_URL
+    if not typed:
         return []
     try:
-        url = urlsplit(settings.LLM_BASE_URL)
-        is_fine = url.scheme in ("http", "https") and bool(url.hostname) and not url.query + url.fragment
-        _ = url.port
+        url = urlsplit(base_url(typed))
     except ValueError:
-        is_fine = False
-    if not is_fine:
         hint = "For example https://host.example/v1"
         return [Error("LLM_BASE_URL is no http or https address.", hint=hint, id="synth.E006")]
     found: list[CheckMessage] = []
-    if url.username or url.password:
+    if "@" in typed.partition("://")[2].partition("/")[0]:
         found.append(Warning("LLM_BASE_URL holds a login.", hint="Use LLM_API_KEY.", id="synth.W003"))
     if url.scheme == "http" and settings.LLM_API_KEY and not addresses.looks_local(url.hostname or ""):
         found.append(Warning("LLM_API_KEY would travel unencrypted.", hint="Use https.", id="synth.W004"))

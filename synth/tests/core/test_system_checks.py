@@ -95,12 +95,15 @@ def test_debug_pages_for_others_are_refused(settings, is_on, bind, expected):
         ("http://ollama:11434/v1", []),
         ("http://host.example/v1", ["synth.W004"]),
         ("https://user:pw@host.example/v1", ["synth.W003"]),
-        ("host.example/v1", ["synth.E006"]),
+        ("host.example/v1", []),
+        ("host.example:8443/v1", []),
+        (" localhost:11434 ", []),
+        ("https://host.example/v1?key=1", []),
+        ("https://user@host.example/v1", ["synth.W003"]),
         ("ftp://host.example", ["synth.E006"]),
         ("https://", ["synth.E006"]),
         ("http://[::1/v1", ["synth.E006"]),
         ("https://host.example:port/v1", ["synth.E006"]),
-        ("https://host.example/v1?key=1", ["synth.E006"]),
     ],
 )
 def test_the_language_model_host_is_an_address(settings, url, expected):
