@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from django.core.management import get_commands
@@ -51,6 +52,21 @@ def test_variables_are_options(page: Path):
 def test_addresses_answer(page: Path):
     addresses = ADDRESS.findall(page.read_text("utf-8"))
     assert [address for address in addresses if not _answers(address)] == []
+
+
+def test_files_to_touch_are_there():
+    """`app` stands for any app: a file named under it is one that some app has."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:app|synth|docs)/[a-z_./]*)`", text))
+    assert {"app/prompts.py", "app/actions.py", "synth/actions.py", "synth/registries.py"} <= named
+    assert [path for path in sorted(named) if not list(ROOT.glob(re.sub("^app/", "*/", path)))] == []
+
+
+def test_names_in_code_can_be_imported():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    names = set(re.findall(r"`(synth(?:\.\w+)+)[`(]", text))
+    names |= {f"synth.{name}" for name in re.findall(r"(?<![\w./])registries\.(?!py)\w+", text)}
+    assert names and [name for name in sorted(names) if resolve_name(name) is None] == []
 
 
 def test_the_readme_names_addresses_and_a_wrong_one_would_be_seen():
