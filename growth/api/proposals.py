@@ -144,7 +144,7 @@ class ProposalList(Mine):
         if status is not None:
             if status not in ProposalStatus.values:
                 allowed = ", ".join(str(value) for value in ProposalStatus.values)
-                raise Invalid(f"one of {allowed} is needed", field="status")
+                raise Invalid(f"One of {allowed} is needed.", field="status")
             rows = rows.filter(status=status)
         return self.page(rows, ProposalSerializer)
 
@@ -163,7 +163,7 @@ class _One(Api):
     def to_decide(self, pk: str) -> Proposal:
         """The row, for a decision; NotAllowed for apps, whoever they act for."""
         if self.caller.app is not None:
-            raise NotAllowed("an app decides nothing in the name of a trainer")
+            raise NotAllowed("An app decides nothing in the name of a trainer.")
         return self.proposal(pk)
 
     def answer(self, pk: int) -> Response:

@@ -111,12 +111,12 @@ class StateList(Mine):
 def steered(rows: QuerySet[Any], caller: Caller, pk: str) -> Any:
     """The row if its agent is the caller's to steer; NotAllowed when they only see the agent."""
     if len(pk) > MAX_ID_DIGITS:
-        raise NotFound("there is no such thing")
+        raise NotFound("There is no such thing.")
     row = rows.filter(pk=int(pk), agent__in=agents_seen(caller).values("pk")).select_related("agent").first()
     if row is None:
-        raise NotFound("there is no such thing")
+        raise NotFound("There is no such thing.")
     if not caller.trains(row.agent):
-        raise NotAllowed("only a trainer of this agent or an operator may do this")
+        raise NotAllowed("Only a trainer of this agent or an operator may do this.")
     return row
 
 
@@ -151,10 +151,10 @@ class StateDiff(Api):
         new = steered(GrowthState.objects.all(), self.caller, pk)
         raw = request.query_params.get("with", "")
         if not (raw.isascii() and raw.isdigit()):
-            raise Invalid("the id of a state is needed", field="with")
+            raise Invalid("The id of a state is needed.", field="with")
         old = steered(GrowthState.objects.all(), self.caller, raw)
         if old.agent_id != new.agent_id:
-            raise Invalid("both states must be of one agent", field="with")
+            raise Invalid("Both states must be of one agent.", field="with")
         return Response(shapes.DiffSerializer(diff.between(old, new)).data)
 
 

@@ -32,7 +32,7 @@ def flag(value: Any, field: str) -> bool:
         return True
     if word in FALSE:
         return False
-    raise Invalid("true or false is needed", field=field)
+    raise Invalid("True or false is needed.", field=field)
 
 
 def request(
@@ -52,9 +52,9 @@ def request(
     name = f"synth.agent:{agent.pk}"
     with audit.refusals(by, door=door, action="growth_run_request", object=name, agent=agent):
         if agent.archived_at is not None:
-            raise Refused("this agent is archived", code="agent_archived")
+            raise Refused("The agent is archived.", code="agent_archived")
         if effective(agent).mode == "off" and not force:
-            raise Refused("growth is off for this agent; force runs it once anyway", code="mode_off")
+            raise Refused("Growth is off for this agent; force runs it once anyway.", code="mode_off")
         return _save(agent, by=by, trigger=Trigger(trigger), dry_run=dry_run, force=force, door=door)
 
 
@@ -87,7 +87,7 @@ def _save(
     except IntegrityError:
         running = open_run(agent.pk)
         raise Conflict(
-            "a cycle of this agent is already running",
+            "A cycle of this agent is already running.",
             code="cycle_running",
             run=running.pk if running else None,
         ) from None

@@ -36,7 +36,7 @@ def change(agent: Agent, changes: Mapping[str, Any], *, by: Person | None, door:
             if field in held.overridden_by_env:
                 if parsed[field] != getattr(held, field):
                     raise Refused(
-                        f"{FIELDS[field].name} is set in the environment and wins over this setting",
+                        f"{FIELDS[field].name} is set in the environment and wins over this setting.",
                         code="overridden_by_env",
                         field=field,
                     )
@@ -61,8 +61,8 @@ def change(agent: Agent, changes: Mapping[str, Any], *, by: Person | None, door:
 
 def _checked(field: str, value: Any) -> Any:
     if field not in FIELDS:
-        raise Invalid(f"there is no growth setting {field}", field=field, code="unknown_field")
+        raise Invalid(f"There is no growth setting {field}.", field=field, code="unknown_field")
     try:
         return parse(field, value)
     except BadOption as error:
-        raise Invalid(str(error), field=field) from None
+        raise Invalid(f"The value does not fit: {error}.", field=field) from None

@@ -56,7 +56,9 @@ def commit(
     None for a list keeps the live one. Raises Refused (`blank_growth`) for a blank text that is not manual.
     """
     if not content.strip() and source != StateSource.MANUAL:
-        raise Refused("a blank reflection is never saved automatically", code="blank_growth", field="content")
+        raise Refused(
+            "A blank reflection is never saved automatically.", code="blank_growth", field="content"
+        )
     with transaction.atomic():
         live = lock(agent).agent
         new_likes = list(live.likes if likes is None else likes)
@@ -99,12 +101,12 @@ def restore(state_id: int, *, by: Person | None, door: str) -> GrowthState:
     """A new current self with the text and the lists of an old one. NotFound when it was pruned meanwhile."""
     found = GrowthState.objects.select_related("agent").filter(pk=state_id).first()
     if found is None:
-        raise NotFound("there is no such growth state")
+        raise NotFound("There is no such growth state.")
     with transaction.atomic():
         lock(found.agent)
         old = GrowthState.objects.filter(pk=state_id).first()
         if old is None:
-            raise NotFound("this growth state was pruned meanwhile")
+            raise NotFound("This growth state was pruned meanwhile.")
         source = StateSource.REVERT if old.content.strip() else StateSource.MANUAL
         return commit(
             found.agent,

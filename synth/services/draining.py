@@ -97,7 +97,7 @@ def _run(row: EventHandling, clock: Clock) -> None:
         try:
             locked = mine.get(pk=row.pk, attempt=row.attempt, status=HandlingStatus.WAITING)
         except EventHandling.DoesNotExist:
-            raise Conflict("another worker took the row over", code="lease_lost") from None
+            raise Conflict("Another worker took the row over.", code="lease_lost") from None
         subscription = outbox.HANDLERS.get(row.handler)
         if subscription is None:
             # Counted as a failed try, not parked at once: during an upgrade an older worker may not know it

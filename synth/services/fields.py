@@ -56,7 +56,7 @@ def items(value: object, field: str) -> list[str]:
 def flag(value: object, field: str) -> bool:
     """True or false, nothing that looks like one."""
     if not isinstance(value, bool):
-        raise Invalid("true or false is needed.", field=field)
+        raise Invalid("True or false is needed.", field=field)
     return value
 
 
@@ -106,12 +106,12 @@ def quiet_hours(value: object, field: str = "quiet_hours") -> dict[str, str] | N
     if value is None:
         return None
     if not isinstance(value, dict) or set(value) != {"start", "end"}:
-        raise Invalid('{"start": "HH:MM", "end": "HH:MM"} or null is needed.', field=field)
+        raise Invalid('An object {"start": "HH:MM", "end": "HH:MM"} or null is needed.', field=field)
     for edge in ("start", "end"):
         if not isinstance(value[edge], str) or not WALL_TIME.fullmatch(value[edge]):
             raise Invalid(f"{edge} must be HH:MM, 00:00 to 23:59.", field=field)
     if value["start"] == value["end"]:
-        raise Invalid("start and end may not be the same.", field=field)
+        raise Invalid("Start and end may not be the same.", field=field)
     return {"start": value["start"], "end": value["end"]}
 
 

@@ -237,7 +237,7 @@ def _name(value: Any) -> str:
     name = _plain(value, "name").strip()
     if name and not NAME.fullmatch(name):
         raise Invalid(
-            "A name begins with a letter or digit and has at most 100 letters, digits, spaces or . : - _",
+            "A name has up to 100 letters, digits, spaces and . : - _ only, a letter or digit first.",
             code="bad_name",
             field="name",
         )
@@ -253,7 +253,7 @@ def _kind(value: Any) -> str:
 
 def _tags(value: Any) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise Invalid("tags must be a list of texts.", field="tags")
+        raise Invalid("Tags must be a list of texts.", field="tags")
     tags = [_plain(tag, "tags").strip() for tag in value]
     tags = list(dict.fromkeys(tag for tag in tags if tag))
     if len(tags) > MAX_TAGS or any(len(tag) > 100 for tag in tags):

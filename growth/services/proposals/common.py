@@ -32,7 +32,7 @@ def found(proposal_id: int) -> Proposal:
     """The proposal with its agent, or NotFound."""
     row = Proposal.objects.select_related("agent").filter(pk=proposal_id).first()
     if row is None:
-        raise NotFound("there is no such proposal")
+        raise NotFound("There is no such proposal.")
     return row
 
 
@@ -121,7 +121,7 @@ def refuse_strangers(agent: Agent, by: Person) -> None:
     """NotAllowed unless `by` may steer the agent by the database as it is now."""
     is_power = by.is_active and (by.is_operator or by.is_superuser)
     if not is_power and not agent.trainers.filter(pk=by.pk, is_active=True, archived_at=None).exists():
-        raise NotAllowed("only a trainer of this agent or an operator decides about its proposals")
+        raise NotAllowed("Only a trainer of this agent or an operator decides about its proposals.")
 
 
 def move(

@@ -71,7 +71,7 @@ def revise(
     with common.refusals(by, door, REVISE, proposal):
         said = fields.text(feedback, "feedback", max_chars=MAX_FEEDBACK_CHARS, is_blank_allowed=False).strip()
         if not is_configured(proposal.agent, PURPOSE):
-            raise Refused("no language model is configured to rewrite it", code="no_language_model")
+            raise Refused("No language model is configured to rewrite it.", code="no_language_model")
         with transaction.atomic():
             agent = common.hold(proposal.agent).agent
             proposal.refresh_from_db()

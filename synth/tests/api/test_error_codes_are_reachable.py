@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,36 +15,21 @@ from synth.errors import DomainError
 from synth.models import Agent, Dialogue, EventHandling, OutboxEvent
 from synth.rowqueue import leases
 from synth.services import agents, dialogues, fields, keys, memories, outbox, people
+from synth.testing import errors_raised
 
 CORE = Path(__file__).resolve().parents[2]
-# Errors proper: an action's outcome has a code too, which goes to a model and not to a client.
-RAISED = {"Conflict", "Invalid", "NotAllowed", "NotFound", "Refused", "Unavailable", "AuthenticationFailed",
-          "ValidationError", "serializers.ValidationError"}  # fmt: skip
 CLI: dict[str, Any] = {"by": None, "door": "command"}
 # Proved by the tests of chat.
 CHAT = {"message_not_found", "scope_missing", "turn_running"}
 
 
-def raised() -> set[str]:
-    """Every literal code an error of the core is made with."""
-    found: set[str] = set()
-    for path in CORE.rglob("*.py"):
-        if "tests" in path.parts:
-            continue
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(call, ast.Call) and ast.unparse(call.func) in RAISED:
-                values = [word.value for word in call.keywords if word.arg == "code"]
-                found |= {
-                    leaf.value
-                    for value in values
-                    for leaf in ([value.body, value.orelse] if isinstance(value, ast.IfExp) else [value])
-                    if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str)
-                }
-    return found
-
-
 def test_what_is_raised_stands_in_the_table_and_nothing_else_does():
-    assert raised() == set(CODES)
+    assert errors_raised.codes(CORE) == set(CODES)
+
+
+def test_messages_are_sentences():
+    said = errors_raised.messages(CORE)
+    assert said and [one for one in said if not errors_raised.is_sentence(one[1])] == []
 
 
 def twice(act: Callable[[], Any]) -> None:
