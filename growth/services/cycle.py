@@ -13,7 +13,15 @@ from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from growth.lists import read_list, resolve
-from growth.models import OPEN_STATUSES, GrowthRun, GrowthState, Mode, RunStatus, StateSource
+from growth.models import (
+    OPEN_STATUSES,
+    DeliveryState,
+    GrowthRun,
+    GrowthState,
+    Mode,
+    RunStatus,
+    StateSource,
+)
 from growth.services import compose, context, patience, proposals, runs, states
 from growth.services.effective import EffectiveSettings, effective_of, lock, row_of
 from growth.services.patience import BACKOFF_S, CRASH_BACKOFF_S, KNOCK_S, MAX_OWN_FAILURES
@@ -27,6 +35,7 @@ from synth.rowqueue import leases
 log = structlog.get_logger(__name__)
 WORKER = "growth.run_cycles"
 MAX_CRASHES = patience.MAX_CRASHES
+UNSENT = {DeliveryState.NOBODY: "nobody_to_ask", DeliveryState.FAILED: "bad_target"}
 
 faults.declare("growth.claimed", "a run is claimed and marked running, nothing is done yet")
 faults.declare("growth.commit.before", "a new self and its run are written, the transaction is still open")
@@ -183,7 +192,7 @@ def _propose(
         is_ungrounded=written.is_ungrounded,
         at=at,
     )
-    reason = {"nobody": "nobody_to_ask", "failed": "bad_target"}.get(proposal.delivery_status, "")
+    reason = UNSENT.get(DeliveryState(proposal.delivery_status), "")
     status = RunStatus.UNDELIVERED if reason else RunStatus.PROPOSED
     runs.finish(run, status, reason, proposal.delivery_error, **ended)
 

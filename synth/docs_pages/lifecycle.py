@@ -6,6 +6,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django.apps import apps
 from django.db import models
@@ -23,18 +24,13 @@ somebody else moved it first, and the caller gets a conflict instead of a silent
 
 @dataclass(frozen=True)
 class Status:
-    """One status column: its model, its values in order, the value of a new row, what docstrings say."""
+    """One status column: its name, its values in order, the value of a new row, what docstrings say."""
 
-    model: type[models.Model]
+    label: str
     values: list[str]
     default: str
     meaning: str
     docstring: str
-
-    @property
-    def label(self) -> str:
-        """`app.Model`, the model's name in code."""
-        return self.model._meta.label
 
 
 def own_models() -> Iterator[type[models.Model]]:
@@ -46,13 +42,23 @@ def own_models() -> Iterator[type[models.Model]]:
 
 
 def statuses() -> Iterator[Status]:
-    """Every column called `status` that has choices, by model label."""
+    """Every column with choices called `status` (`app.Model`) or `..._status` (`app.Model.column`), by label.
+
+    The moves of a `status` stand in its model's docstring, those of a further column in its choices'.
+    """
     for model in own_models():
-        field = next((f for f in model._meta.fields if f.name == "status" and f.choices), None)
-        if field is not None:
-            values = [str(value) for value, _ in field.flatchoices]
-            default = str(field.get_default() or "")
-            yield Status(model, values, default, _meaning(model, values), inspect.getdoc(model) or "")
+        for field in model._meta.fields:
+            if field.choices and f"_{field.name}".endswith("_status"):
+                yield _status(model, field)
+
+
+def _status(model: type[models.Model], field: models.Field[Any, Any]) -> Status:
+    values = [str(value) for value, _ in field.flatchoices]
+    default, told = str(field.get_default() or ""), _told(model, values)
+    if field.name == "status":
+        return Status(model._meta.label, values, default, told, inspect.getdoc(model) or "")
+    meaning, _, drawn = told.partition("\n\n")
+    return Status(f"{model._meta.label}.{field.name}", values, default, meaning, drawn)
 
 
 def page() -> str:
@@ -69,7 +75,7 @@ def _unwrapped(docstring: str) -> str:
     return "".join(" ".join(paragraph.split()) + "\n\n" for paragraph in docstring.split("\n\n"))
 
 
-def _meaning(model: type[models.Model], values: list[str]) -> str:
+def _told(model: type[models.Model], values: list[str]) -> str:
     """The docstring of the TextChoices the column uses, found by its values in the model's module."""
     for item in vars(sys.modules[model.__module__]).values():
         if isinstance(item, type) and issubclass(item, models.TextChoices) and list(item.values) == values:

@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 
 from growth import proposal_text
-from growth.models import GrowthRun, Proposal, ProposalStatus, RunStatus
+from growth.models import DeliveryState, GrowthRun, Proposal, ProposalStatus, RunStatus
 from growth.services.effective import EffectiveSettings, effective
 from reminders import selectors as deliveries
 from reminders.services import dispatch
@@ -40,11 +40,11 @@ def deliver(
         with transaction.atomic():
             sent = _to_targets(proposal, agent, settings, title, body, f"growth.proposal:{proposal.pk}")
     except DomainError as error:
-        proposal.delivery_status, proposal.delivery_error = "failed", error.message[:500]
+        proposal.delivery_status, proposal.delivery_error = DeliveryState.FAILED, error.message[:500]
         log.warning("growth_proposal_not_sent", proposal=proposal.pk, agent=agent.slug, reason=error.code)
     else:
         proposal.deliveries = [row.pk for row in sent]
-        proposal.delivery_status = "waiting" if sent else "nobody"
+        proposal.delivery_status = DeliveryState.WAITING if sent else DeliveryState.NOBODY
         if not sent:
             proposal.delivery_error = "the agent has no trainer"
             log.warning("growth_proposal_not_sent", proposal=proposal.pk, agent=agent.slug, reason="nobody")
@@ -72,7 +72,8 @@ def show_to(proposal: Proposal, person: Person) -> None:
             dedupe_key=f"growth.proposal:{locked.pk}:again:{len(before)}:{person.pk}",
         )
         locked.deliveries = [*locked.deliveries, sent.pk]
-        locked.delivery_status = "sent" if locked.delivery_status == "sent" else "waiting"
+        if locked.delivery_status != DeliveryState.SENT:
+            locked.delivery_status = DeliveryState.WAITING
         locked.save(update_fields=["deliveries", "delivery_status"])
 
 
@@ -100,7 +101,7 @@ def follow(delivery_id: int, error: str = "") -> None:
             return
         rows = [one for one in map(deliveries.by_id, proposal.deliveries) if one is not None]
         proposal.delivery_status = _sum(rows)
-        proposal.delivery_error = error[:500] if proposal.delivery_status == "failed" else ""
+        proposal.delivery_error = error[:500] if proposal.delivery_status == DeliveryState.FAILED else ""
         proposal.save(update_fields=["delivery_status", "delivery_error"])
         _follow_run(proposal, error)
         faults.point("growth.delivery.followed")
@@ -111,19 +112,20 @@ def is_sent(row: Delivery) -> bool:
     return row.sent_at is not None
 
 
-def _sum(rows: list[Delivery]) -> str:
+def _sum(rows: list[Delivery]) -> DeliveryState:
     """One that arrived is enough; failed means that each of them did."""
     if any(is_sent(row) for row in rows):
-        return "sent"
-    return "failed" if all(row.status == "failed" for row in rows) else "waiting"
+        return DeliveryState.SENT
+    has_failed = all(row.status == "failed" for row in rows)
+    return DeliveryState.FAILED if has_failed else DeliveryState.WAITING
 
 
 def _follow_run(proposal: Proposal, error: str) -> None:
     runs = GrowthRun.objects.filter(pk=proposal.run_id or 0)
-    if proposal.delivery_status == "sent":
+    if proposal.delivery_status == DeliveryState.SENT:
         undelivered = runs.filter(status=RunStatus.UNDELIVERED)
         undelivered.update(status=RunStatus.PROPOSED, reason="", detail="")
-    elif proposal.delivery_status == "failed" and proposal.status == ProposalStatus.PENDING:
+    elif proposal.delivery_status == DeliveryState.FAILED and proposal.status == ProposalStatus.PENDING:
         log.warning("growth_proposal_not_delivered", proposal=proposal.pk, agent=proposal.agent_id)
         proposed = runs.filter(status=RunStatus.PROPOSED)
         proposed.update(status=RunStatus.UNDELIVERED, reason="delivery_failed", detail=error[:500])

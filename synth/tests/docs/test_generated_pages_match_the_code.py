@@ -28,7 +28,7 @@ def test_no_secret_has_a_default_to_print():
 def test_every_status_is_drawn_in_its_models_docstring():
     found = {status.label: moves.problems(status.values, status.docstring) for status in lifecycle.statuses()}
     assert {label: problems for label, problems in found.items() if problems} == {}
-    assert {"growth.GrowthRun", "synth.EventHandling"} <= set(found)
+    assert {"growth.GrowthRun", "growth.Proposal.delivery_status", "synth.EventHandling"} <= set(found)
 
 
 def test_check_fails_and_names_a_page_that_has_drifted(monkeypatch, tmp_path):
