@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include("synth.api.urls")),
     path("api/", include("growth.api.urls")),
     path("api/", include("reminders.api.urls")),
+    path("v1/", include("judgments.api.urls_v1")),
     re_path(r"^(?:api|v1)(?:/|$)", nothing_here),
 ]
 

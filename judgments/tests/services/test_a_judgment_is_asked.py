@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import DatabaseError, transaction
 
@@ -9,11 +11,12 @@ from judgments import registry, session
 from judgments.models import JudgmentSetting, JudgmentVersion, Run
 from judgments.registry import BadDeclaration, Undeclared
 from judgments.services import asking, runs
-from judgments.services.asking import BadState, judge
+from judgments.services.asking import BadState
 from judgments.session import InStreamHandler
 from synth.net.database import InTransaction
 
 S = "api:test"
+judge: Any = asking.judge
 
 
 def test_an_answer_comes_with_its_run(judgments, rain):
@@ -114,7 +117,7 @@ def test_a_bound_session_counts(judgments, rain):
 
 
 def test_only_mistakes_of_the_caller_raise(judgments, rain):
-    deep: list = []
+    deep: list[Any] = []
     for _ in range(100):
         deep = [deep]
     with pytest.raises(Undeclared, match="Did you mean weather.rain"):

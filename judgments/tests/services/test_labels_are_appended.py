@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from synth.errors import Conflict
 
 
 @pytest.fixture
-def run_id(judgments, rain) -> str:
+def run_id(judgments, rain):
     judgments.answer(rain, 0.9)
     return judge(rain, "x", session="api:test").run_id
 
@@ -59,7 +60,7 @@ def test_some_labels_are_said_once(run_id):
 def test_deeds_and_gates_stand_beside_labels(judgments, run_id):
     assert labels.acted(run_id, "auto_allowed", by="approvals")
     assert gates.save(run_id, rule="reminder_*", rule_listed=True, self_protect_refused=False, threshold=0.95)
-    kinds = dict(RunEvent.objects.values_list("kind", "data"))
+    kinds: dict[str, Any] = dict(RunEvent.objects.values_list("kind", "data"))
     assert kinds["gates"]["threshold"] == 0.95 and kinds["gates"]["rule_listed"] is True
     assert judgments.acted("weather.rain")[0].value == "auto_allowed"
     assert Run.objects.get().n_labels == 0

@@ -1,0 +1,1 @@
+"""The REST addresses of judgments, and the System One server."""

@@ -1,0 +1,115 @@
+"""The public suite, the official SDK and OpenAI's client against the real process tree."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from synth.tests.stack.tree import REAL, Tree
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A whole Synth whose reader is the model-free one."""
+    made = Tree(tmp_path_factory.mktemp("wire") / "home", script=REAL, SYSTEM_ONE_SERVED_BY="scripted")
+    yield made.start()
+    made.destroy()
+
+
+@pytest.fixture(scope="module")
+def key(tree: Tree) -> str:
+    return tree.manage("create_api_key", "frontend", "--role", "app").stdout.split()[-1]
+
+
+@pytest.fixture(scope="module")
+def url(tree: Tree) -> str:
+    return f"http://127.0.0.1:{tree.port}"
+
+
+def test_the_public_suite_passes_whole(url, key, tmp_path):
+    report = tmp_path / "report.json"
+    code = "import sys; from jevcompat.cli import main; sys.exit(main())"
+    run = subprocess.run(
+        [sys.executable, "-c", code, "test", url, "--key", key, "--timeout", "20", "--json", str(report)],
+        capture_output=True, text=True, timeout=280,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    found = json.loads(report.read_text())
+    must, should = found["summary"]["MUST"], found["summary"]["SHOULD"]
+    assert (must["passed"], must["tested"]) == (32, 32), run.stdout
+    assert should["passed"] == should["tested"] >= 15, run.stdout
+    assert not any(item["status"] == "fail" for item in found["results"])
+
+
+def questions(sdk: Any) -> dict[str, Any]:
+    return {
+        "refund": sdk.Noul(instructions="Is the customer asking for money back?"),
+        "team": sdk.Choice(instructions="Which team?", criteria={"Billing": "Refunds", "Sales": None}),
+        "anger": sdk.Score(instructions="How angry?", criteria=["calm", "cross", "furious"]),
+    }
+
+
+@pytest.mark.parametrize("compression", ["zstd", False])
+def test_the_official_sdk_works_unchanged(url, key, compression):
+    import typesafe_sdk as sdk
+
+    state = "I was charged twice. " * 2_000
+    with sdk.TypeSafeClient(api_key=key, base_url=url, compression=compression) as client:
+        reply = client.system_one(model="jev-latest", state=state, questions=questions(sdk))
+        assert reply.nouls["refund"].noul == 0.5
+        assert set(reply.choices["team"].probabilities) == {"Billing", "Sales"}
+        assert reply.scores["anger"].score == pytest.approx(1.0)
+
+    async def ask() -> Any:
+        async with sdk.AsyncTypeSafeClient(api_key=key, base_url=url, compression=compression) as client:
+            return await client.system_one(model="jev-latest", state=state, questions=questions(sdk))
+
+    assert asyncio.run(ask()).nouls["refund"].noul == 0.5
+
+
+def test_the_openai_client_asks_decisions_and_lists_models(url, key):
+    import openai
+
+    with openai.OpenAI(api_key=key, base_url=f"{url}/v1", max_retries=0) as client:
+        teams = [{"value": "Billing"}, {"value": "Sales"}]
+        levels = [{"label": "calm"}, {"label": "furious"}]
+        asked = [
+            {"type": "predicate", "instructions": "Money back?"},
+            {"type": "choice", "instructions": "Team?", "choices": teams},
+            {"type": "score", "instructions": "Angry?", "levels": levels},
+        ]
+        body = {"model": "jev-latest", "input": "I was charged twice.", "questions": asked}
+        reply: Any = client.post("/decisions", body=body, cast_to=object)
+        assert [answer["type"] for answer in reply["answers"]] == ["predicate", "choice", "score"]
+        assert "jev-latest" in [model.id for model in client.models.list()]
+        with pytest.raises(openai.UnprocessableEntityError) as caught:
+            client.post("/decisions", body={"model": "jev-latest"}, cast_to=object)
+        assert "input" in caught.value.message
+
+
+def test_sixty_four_clients_at_once_get_answers_only(url, key):
+    body = {"model": "jev-latest", "state": "x", "questions": {"q": {"type": "noul", "instructions": "Yes?"}}}
+
+    def ask(_: int) -> list[int]:
+        with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
+            return [client.post("/v1/systemone", json=body).status_code for _ in range(5)]
+
+    with ThreadPoolExecutor(64) as pool:
+        statuses = Counter(code for codes in pool.map(ask, range(64)) for code in codes)
+    assert statuses == {200: 320}
+
+
+def test_a_get_of_the_endpoint_is_a_405(url):
+    answer = httpx.get(f"{url}/v1/systemone")
+    assert answer.status_code == 405 and answer.json()["detail"]["error_type"] == "method_not_allowed"
+    assert not answer.is_redirect
