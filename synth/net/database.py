@@ -20,6 +20,6 @@ def leave() -> None:
         if connection.in_atomic_block and not is_test_only:
             raise InTransaction("inside a transaction")
         if not connection.in_atomic_block:
-            if connection.connection is not None and not connection.get_autocommit():
+            if connection.connection is not None and not connection.autocommit:
                 raise InTransaction("autocommit is off")
             connection.close()
