@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 def register() -> None:
     """Called once when Django starts."""
     from judgments.api.asgi import OwnThreads
+    from judgments.backends import local
     from judgments.services import purge
 
     asgi = OwnThreads()
     for prefix in ("/v1/systemone", "/v1/decisions"):
         registries.asgi_routes.add(prefix, asgi)
     registries.erasers.add("judgments.runs", purge.erase)
+    registries.model_runners.add(local.KIND, local.make_runner)
     registries.demo_seeders.add("judgments.core_in_audit", core_in_audit)
 
 

@@ -1,0 +1,1 @@
+"""What ships with judgments: questions, seeds, heads, their card."""

@@ -1,0 +1,1 @@
+"""The readers that run in the torch process; only here may torch be imported."""

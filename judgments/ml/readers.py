@@ -1,0 +1,141 @@
+"""Answers to typed questions by whatever reads them best here, and which reader it was.
+
+Three readers, picked per question: a trained head where the very question was trained; embedding cosine for
+other choices; a flat answer, said to be uncalibrated, for the rest. Every distinct text of a batch is read
+once. No reader sees ids or the order of options, and a state's batch mates change only the last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from judgments.ml.artifacts import Artifact
+from judgments.ml.encoding import Read, Reading, TooLong
+from judgments.ml.head import Seen, prepare
+from judgments.ml.rendering import field_texts, option_texts, plain
+from judgments.questions import Question
+
+MAX_STATE_TOKENS = 8_192
+MAX_QUESTION_TOKENS = 32_768
+COSINE_TEMPERATURE = 0.02
+PRIOR = 0.5  # how much of an option's likeness to the bare question is taken off
+
+Asked = tuple[Any, Question]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Numbers for `typed_answer`: p of yes for a noul, else one probability an option, in order."""
+
+    numbers: float | list[float]
+    reader: str
+    is_calibrated: bool
+
+
+class Readers:
+    """All readers over one encoder. `heads` by family."""
+
+    def __init__(self, reading: Reading, heads: Sequence[Artifact] = ()) -> None:
+        self.reading = reading
+        self.heads = [head for head in heads if head.encoder == reading.encoder.name]
+
+    def tokens(self, state: Any, questions: Sequence[Question]) -> int:
+        """How many tokens an ask has. TooLong over a limit: nothing is ever cut."""
+        n_state = self.reading.count(plain(state))
+        if n_state > MAX_STATE_TOKENS:
+            raise TooLong(MAX_STATE_TOKENS, n_state)
+        n_asked = sum(self.reading.count(text) for q in questions for text in _question_texts(q))
+        if n_asked > MAX_QUESTION_TOKENS:
+            raise TooLong(MAX_QUESTION_TOKENS, n_asked)
+        return n_state + n_asked
+
+    def answer(self, asked: Sequence[Asked]) -> list[Answered]:
+        """One answer a question, in order."""
+        picked = [self._pick(state, question) for state, question in asked]
+        state_texts: list[str] = []
+        question_texts: list[str] = []
+        for (state, question), head in zip(asked, picked, strict=True):
+            if isinstance(head, Artifact):
+                found = field_texts(state, head.fields) or []
+                state_texts += [text for entries in found for text in entries]
+            elif head == "embedding":
+                state_texts.append(plain(state))
+            if head != "flat":
+                question_texts += _question_texts(question)
+        read = self.reading.read(question_texts, keep=True) | self.reading.read(state_texts)
+        found_by_head = self._by_heads(asked, picked, read)
+        answers = []
+        for n, ((state, question), head) in enumerate(zip(asked, picked, strict=True)):
+            if n in found_by_head:
+                answers.append(found_by_head[n])
+            elif head == "embedding":
+                answers.append(Answered(_by_cosine(state, question, read), "embedding", False))
+            else:
+                answers.append(flat(question))
+        return answers
+
+    def _pick(self, state: Any, question: Question) -> Artifact | str:
+        for head in self.heads:
+            if head.answers(question, state):
+                return head
+        return "embedding" if question.type == "choice" and len(question.options) > 1 else "flat"
+
+    def _by_heads(
+        self, asked: Sequence[Asked], picked: Sequence[Artifact | str], read: dict[str, Read]
+    ) -> dict[int, Answered]:
+        """Answers of trained heads; asks with the same head and as many options are computed together."""
+        groups: dict[tuple[int, int], list[int]] = {}
+        for n, head in enumerate(picked):
+            if isinstance(head, Artifact):
+                groups.setdefault((id(head), len(option_texts(asked[n][1]))), []).append(n)
+        found: dict[int, Answered] = {}
+        for places in groups.values():
+            head = picked[places[0]]
+            assert isinstance(head, Artifact)
+            for n, row in zip(places, self._logits(head, [asked[n] for n in places], read), strict=True):
+                numbers: list[float] = row.softmax(-1).tolist()
+                is_noul = asked[n][1].type == "noul"
+                found[n] = Answered(numbers[0] if is_noul else numbers, f"head:{head.label}", True)
+        return found
+
+    def _logits(self, head: Artifact, asked: Sequence[Asked], read: dict[str, Read]) -> Tensor:
+        hidden = self.reading.encoder.bert.shape.hidden
+        seen: list[Seen] = []
+        for state, _ in asked:
+            texts = field_texts(state, head.fields) or []
+            seen.append(prepare(texts, read, head.fields.pair_places, hidden))
+        options = torch.stack(
+            [torch.stack([read[text].mean for _, text in option_texts(q)]) for _, q in asked]
+        )
+        instructions = read[plain(asked[0][1].instructions or "")].mean
+        with torch.inference_mode():
+            logits: Tensor = head.head(seen, instructions, options)
+        return logits
+
+
+def flat(question: Question) -> Answered:
+    """The honest answer of a server that has no reader for the question."""
+    if question.type == "noul":
+        return Answered(0.5, "flat", False)
+    n = len(question.options)
+    return Answered([1 / n] * n, "flat", n == 1)
+
+
+def _question_texts(question: Question) -> list[str]:
+    return [plain(question.instructions or ""), *(text for _, text in option_texts(question))]
+
+
+def _by_cosine(state: Any, question: Question, read: dict[str, Read]) -> list[float]:
+    """How near the state is to each option, less how near the bare question is."""
+    options = torch.stack([read[text].mean for _, text in option_texts(question)])
+    near = options @ read[plain(state)].mean
+    instructions = plain(question.instructions or "")
+    if instructions:
+        near = near - PRIOR * (options @ read[instructions].mean)
+    numbers: list[float] = (near / COSINE_TEMPERATURE).softmax(-1).tolist()
+    return numbers
