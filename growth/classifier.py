@@ -6,6 +6,7 @@ need no model; everything else goes to the language model, and trouble with it m
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,6 +14,7 @@ import structlog
 from pydantic import BaseModel
 
 from growth import decision_words
+from synth.chat.asked import visible
 from synth.llm import LlmError, Message, Request, complete_json
 from synth.prompts import fence
 
@@ -25,6 +27,7 @@ MAX_MESSAGE_CHARS = 4_000
 MAX_LINE_CHARS = 1_500
 MAX_PROPOSAL_CHARS = 4_000
 TIMEOUT_S = 45.0
+_DECISION = re.compile(r'"decision"\s*:\s*"(\w*)"')
 log = structlog.get_logger(__name__)
 
 TASK = """\
@@ -87,7 +90,7 @@ class LlmClassifier:
     """Asks the language model, each time anew: no reply of an earlier message stands in for this one's."""
 
     def classify(self, asked: Asked) -> Verdict:
-        """One call, at most one stricter retry."""
+        """One call, at most one stricter retry. A reply that gives several decisions gives none."""
         request = Request(
             purpose=PURPOSE,
             messages=[Message("system", TASK), Message("user", _material(asked))],
@@ -101,6 +104,9 @@ class LlmClassifier:
         except LlmError as error:
             log.warning("decision_not_classified", agent=asked.agent.slug, reason=error.reason)
             return Verdict("unsure", why=error.reason)
+        if len(set(_DECISION.findall(visible(reply.replies[-1].text)))) > 1:
+            # The first object may only be what the data said.
+            return Verdict("unsure", why="several_decisions")
         answer = reply.model
         if not isinstance(answer, Answer):
             return Verdict("unsure", why="bad_shape")

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.timezone import now
 
+from growth.lists import list_diff
 from growth.models import Proposal, ProposalKind
 from growth.services.proposals import delivering
 from reminders import selectors as deliveries
 
 if TYPE_CHECKING:
+    from reminders.models import Delivery
     from synth.models import Agent, Dialogue, Person
 
 N_PROPOSALS = 5
@@ -32,8 +34,8 @@ class Shown:
 def last_shown(
     agent: Agent, person: Person, *, dialogue: Dialogue | None = None, before: datetime | None = None
 ) -> Shown | None:
-    """What this trainer was shown last before an instant: delivered to them, to the configured address, or
-    written in this dialogue with them."""
+    """What this trainer was shown last before an instant: delivered to them, to a configured address that is
+    nobody's own, or written in this dialogue with them."""
     limit = before or now()
     rows = Proposal.objects.filter(agent_id=agent.pk, kind=ProposalKind.GROWTH, created_at__lt=limit)
     found = [_delivered(row, person, limit) for row in rows.order_by("-pk")[:N_PROPOSALS]]
@@ -44,16 +46,20 @@ def last_shown(
 
 
 def shows(message: Any, proposal: Proposal) -> bool:
-    """Whether a message of the agent shows this very proposal: delivered there, or quoted whole."""
+    """Whether a message of the agent shows this very proposal: delivered there, or quoted whole, with what
+    changes in the lists, after it was made. An older one may have had the same text."""
     metadata = message.metadata if isinstance(message.metadata, dict) else {}
     if message.role == "proactive":
         is_it = metadata.get("proposal") == proposal.pk and metadata.get("hash") == proposal.content_hash
         return is_it and "notice" not in metadata
-    return message.role == "assistant" and _flat(proposal.content) in _flat(message.content)
+    if message.role != "assistant" or message.at <= proposal.created_at:
+        return False
+    said = _flat(message.content)
+    return _flat(proposal.content) in said and all(_flat(item) in said for item in _changed_items(proposal))
 
 
 def _delivered(proposal: Proposal, person: Person, before: datetime) -> Shown | None:
-    """The latest of its deliveries that reached this person or the address."""
+    """The latest of its deliveries that reached this person, or an address that is nobody's own."""
     times = [
         row.sent_at
         for row in map(deliveries.by_id, proposal.deliveries)
@@ -61,7 +67,7 @@ def _delivered(proposal: Proposal, person: Person, before: datetime) -> Shown | 
         and delivering.is_sent(row)
         and row.sent_at is not None
         and row.sent_at <= before
-        and (row.person_id == person.pk or row.metadata.get("to") == delivering.PATH)
+        and (row.person_id == person.pk or _is_for_all(row))
     ]
     return Shown(proposal.pk, proposal.content_hash, max(times), "delivery") if times else None
 
@@ -74,6 +80,18 @@ def _written(proposals: list[Proposal], dialogue: Dialogue, before: datetime) ->
             if shows(message, proposal):
                 return Shown(proposal.pk, proposal.content_hash, message.at, "dialogue")
     return None
+
+
+def _is_for_all(row: Delivery) -> bool:
+    """An inbox or a dialogue is one person's: what stands there no other trainer has seen."""
+    return row.person_id is None and row.metadata.get("to") == delivering.PATH
+
+
+def _changed_items(proposal: Proposal) -> list[str]:
+    """What the lists would gain and lose."""
+    likes = list_diff(proposal.base_likes, proposal.likes)
+    dislikes = list_diff(proposal.base_dislikes, proposal.dislikes)
+    return [item for diff in (likes, dislikes) for item in (*diff.added, *diff.removed)]
 
 
 def _flat(text: str) -> str:
