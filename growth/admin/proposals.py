@@ -115,15 +115,17 @@ class ProposalAdmin(StewardAdmin):
         try:
             # A form without the hash says nothing about what was shown, so it decides nothing.
             return decide(typed(request, "hash") or "-")
-        except Conflict as conflict:
+        except DomainError as error:
+            # Who mistyped may be too late as well; only the conflict page then keeps what was typed.
+            conflict = error if isinstance(error, Conflict) else proposals.too_late(row.pk)
+            if conflict is None:
+                context = proposal_page.proposal(row, mine, error)
+                return self.render(
+                    request, self.page_template, str(row), min(error.status, 422), original=row, **context
+                )
             context = conflict_page.decision(row.pk, mine, conflict, me(request))
             return self.render(
                 request, "growth/conflict_page.html", "Nothing was applied", 409, original=row, **context
-            )
-        except DomainError as error:
-            context = proposal_page.proposal(row, mine, error)
-            return self.render(
-                request, self.page_template, str(row), min(error.status, 422), original=row, **context
             )
 
     @method_decorator(require_safe)

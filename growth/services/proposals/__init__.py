@@ -6,7 +6,7 @@ Every door (admin site, REST, chat) calls these and nothing else. Each decision 
 
 from __future__ import annotations
 
-from growth.services.proposals.common import base_holds, pending
+from growth.services.proposals.common import base_holds, pending, too_late
 from growth.services.proposals.deciding import MAX_FEEDBACK_CHARS, approve, reject, settle_stale
 from growth.services.proposals.delivering import follow, show_to
 from growth.services.proposals.expiring import expire_due
@@ -30,4 +30,5 @@ __all__ = [
     "ring_if_waiting",
     "settle_stale",
     "show_to",
+    "too_late",
 ]

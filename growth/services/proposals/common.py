@@ -86,6 +86,15 @@ def refuse_decided(proposal: Proposal, at: datetime) -> None:
         raise already(proposal, status=ProposalStatus.EXPIRED, by="growth.expire", at=proposal.expires_at)
 
 
+def too_late(proposal_id: int) -> Conflict | None:
+    """The conflict a decision about it meets now; None while it waits."""
+    try:
+        refuse_decided(found(proposal_id), now())
+    except Conflict as conflict:
+        return conflict
+    return None
+
+
 def refuse_unready(
     proposal: Proposal, agent: Agent, shown_hash: str | None, *, is_archived_fine: bool = False
 ) -> None:

@@ -41,6 +41,19 @@ def test_the_second_click_of_the_same_person_says_you(proposal, trainer):
     assert "Already approved by you" in late(client, "approve", proposal)
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "kept"),
+    [
+        ("approve", {**MINE, "content": "x" * 2001}, "my like"),
+        ("approve", {**MINE, "likes": "y" * 201}, "I typed this."),
+        ("reject", {"feedback": "too gloomy " * 400}, "too gloomy"),
+    ],
+)
+def test_who_comes_second_and_mistyped_keeps_the_text_too(proposal, trainer, operator, name, form, kept):
+    proposals.approve(proposal.pk, by=operator, door="rest")
+    assert kept in late(login(trainer), name, proposal, **form)
+
+
 def test_the_kept_text_can_be_saved_by_hand(proposal, trainer, operator):
     proposals.approve(proposal.pk, by=operator, door="rest")
     client = login(trainer)
