@@ -13,7 +13,8 @@ from growth.models import Proposal, ProposalStatus, Revision
 from growth.services import diff, page, proposals
 from growth.services.desk_page import delivery
 from growth.services.page import settings_pk as key_of
-from growth.services.proposals.revising import OPEN, REASONS
+from growth.services.proposals.revising import OPEN
+from growth.services.reasons import REVISIONS
 from growth.services.rewrite import PURPOSE
 from synth.errors import DomainError
 from synth.llm import is_configured
@@ -103,7 +104,7 @@ def revision(row: Revision) -> dict[str, Any]:
             "is_open": row.status in OPEN,
             "progress": revision_progress(row),
             "progress_url": reverse("admin:growth_revision_progress", args=[row.pk]),
-            "why": REASONS.get(row.reason, ""),
+            "why": REVISIONS.get(row.reason, ""),
             "is_old_open": old.status == ProposalStatus.PENDING,
             "guards": row.guards,
             "calls": page.call_lines(_calls_of(old, f"revision:{row.pk}:")),

@@ -1,4 +1,4 @@
-"""Why a cycle ended as it did: every reason of a run in one table, with a sentence for people."""
+"""Why a cycle or a rewriting ended as it did: every reason in one table each, with a sentence for people."""
 
 from __future__ import annotations
 
@@ -19,4 +19,19 @@ EXPLANATIONS: dict[str, str] = {
     "delivery_failed": "The proposal reached nobody, after all tries. It waits to be decided.",
     "gave_up": "The work on it died several times. Nothing changed.",
     "internal_error": "Something broke; the log has it under this run. Nothing changed.",
+}
+
+# Why a revision came to nothing.
+REVISIONS: dict[str, str] = {
+    "bad_shape": "The model answered twice in a form that could not be used.",
+    "content_filter": "The model's host refused to answer because of its content filter.",
+    "llm_unreachable": "The model's host did not answer, also after three more tries.",
+    "llm_refused": "The model's host refused the request; its settings may be wrong.",
+    "spend_cap": "The agent's tokens for today are spent.",
+    "local_only": "The agent may only use models on this machine, and the configured one is elsewhere.",
+    "no_language_model": "The language model was taken away meanwhile.",
+    "already_decided": "The proposal was decided, or ran out, before the rewriting was done.",
+    "agent_archived": "The agent is archived.",
+    "gave_up": "The work on it died several times.",
+    "internal_error": "Something broke; the log has it.",
 }

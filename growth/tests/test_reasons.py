@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from growth.models import GrowthRun, GrowthSettings
 from growth.services import clock, cycle, runs, settings
-from growth.services.reasons import EXPLANATIONS
+from growth.services.reasons import EXPLANATIONS, REVISIONS
 from growth.tests.cycles import reply
 from synth.services import agents
 from synth.testing.scripted_host import ScriptedHost
@@ -118,3 +119,8 @@ def test_a_week_can_be_missed(agent):
 def test_every_reason_of_the_table_is_reached():
     # An undelivered proposal is followed in growth/tests/proposals.
     assert set(EXPLANATIONS) == {*WAYS, "missed", "delivery_failed"}
+
+
+def test_every_reason_of_a_rewriting_is_followed_to_its_end():
+    told = (Path(__file__).parent / "proposals" / "test_a_proposal_is_rewritten.py").read_text("utf-8")
+    assert [reason for reason in REVISIONS if f'"{reason}"' not in told] == []

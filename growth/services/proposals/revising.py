@@ -22,6 +22,7 @@ from growth.services import context, patience, prompt_text
 from growth.services.effective import effective
 from growth.services.proposals import common, delivering, opening
 from growth.services.proposals.deciding import MAX_FEEDBACK_CHARS
+from growth.services.reasons import REVISIONS
 from growth.services.rewrite import PURPOSE, Rewrite, Unusable, Written
 from synth import background, faults
 from synth.errors import Conflict, DomainError, Refused
@@ -37,21 +38,6 @@ REVISE = "growth_proposal_revise"
 RUN_REVISIONS = "growth.run_revisions"
 OPEN = (Revision.Status.QUEUED, Revision.Status.RUNNING)
 log = structlog.get_logger(__name__)
-
-# Why a revision came to nothing; the sentences are for people.
-REASONS = {
-    "bad_shape": "The model answered twice in a form that could not be used.",
-    "content_filter": "The model's host refused to answer because of its content filter.",
-    "llm_unreachable": "The model's host did not answer, also after three more tries.",
-    "llm_refused": "The model's host refused the request; its settings may be wrong.",
-    "spend_cap": "The agent's tokens for today are spent.",
-    "local_only": "The agent may only use models on this machine, and the configured one is elsewhere.",
-    "no_language_model": "The language model was taken away meanwhile.",
-    "already_decided": "The proposal was decided, or ran out, before the rewriting was done.",
-    "agent_archived": "The agent is archived.",
-    "gave_up": "The work on it died several times.",
-    "internal_error": "Something broke; the log has it.",
-}
 
 faults.declare("growth.revise.before", "a trainer's wish to rewrite is written, not yet committed")
 faults.declare("growth.revision.claimed", "a revision is claimed and marked running, nothing is done yet")
@@ -260,7 +246,7 @@ def _fail(revision: Revision, reason: str, detail: str = "") -> None:
         )
         old = Proposal.objects.select_related("agent").get(pk=revision.proposal_id)
         is_pending = old.status == ProposalStatus.PENDING
-        title, body = proposal_text.not_rewritten(old.agent.name, old.pk, REASONS[reason], is_pending)
+        title, body = proposal_text.not_rewritten(old.agent.name, old.pk, REVISIONS[reason], is_pending)
         delivering.notify(old, old.agent, f"revision-{revision.pk}", title, body)
     log.warning("growth_revision_failed", revision=revision.pk, proposal=revision.proposal_id, reason=reason)
 
@@ -280,7 +266,7 @@ def _end(revision: Revision, error: Exception) -> None:
         _fail(revision, "bad_shape", error.detail)
     elif isinstance(error, LlmError) and error.retryable:
         _after_host_trouble(revision, error)
-    elif isinstance(error, DomainError) and error.code in REASONS:
+    elif isinstance(error, DomainError) and error.code in REVISIONS:
         _fail(revision, error.code, error.message)
     else:
         log.error("growth_revision_broke", revision=revision.pk, exc_info=error)
