@@ -17,6 +17,7 @@ class GrowthConfig(AppConfig):
     def ready(self) -> None:
         """Options, layers, actions, openers, handlers, ticks; nothing here touches the database."""
         from growth import actions, checks, handlers, opener, options, prompts, ticks  # noqa: F401
+        from growth.services import erasing
         from synth import registries
         from synth.rowqueue.queues import register_queue
 
@@ -25,6 +26,7 @@ class GrowthConfig(AppConfig):
         prompts.register()
         actions.register()
         registries.turn_openers.add("growth.decide", opener.decide)
+        registries.erasers.add("growth.selves", erasing.erase)
         ticks.register()
         post_migrate.connect(_replan, sender=self, dispatch_uid="growth.replan")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -41,7 +42,7 @@ def moved(pia: Any, send: Any, status: str) -> None:
 
 
 WAYS: dict[str, Callable[[Any, Any], Any]] = {
-    **{f"already_{status}": lambda pia, send, status=status: moved(pia, send, status) for status in ENDS},
+    **{f"already_{status}": partial(moved, status=status) for status in ENDS},
     "bad_target": lambda pia, send: dispatch.check_path("dialogue/never"),
     "delivery_not_found": lambda pia, send: inbox.move(pia, 7, DeliveryStatus.SEEN),
     "not_failed": lambda pia, send: inbox.try_again(send(person=pia).pk, by=pia),

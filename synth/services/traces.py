@@ -28,14 +28,18 @@ class Traces:
 
     def __init__(self, texts: Iterable[str] = (), names: Iterable[str] = ()) -> None:
         self.runs: dict[int, set[str]] = {}
+        self.add(texts)
+        folded = sorted({fold(name) for name in names if len(name) >= MIN_NAME})
+        self.names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, folded))})(?!\w)") if folded else None
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Look for copies of these too; an eraser adds what only its app knows to be of the subject."""
         for text in texts:
             plain = letters(text)
             size = min(len(plain), RUN)
             if size >= MIN_LETTERS:
                 found = (plain[at : at + size] for at in range(0, len(plain) - size + 1, size))
                 self.runs.setdefault(size, set()).update(found)
-        folded = sorted({fold(name) for name in names if len(name) >= MIN_NAME})
-        self.names = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, folded))})(?!\w)") if folded else None
 
     def __bool__(self) -> bool:
         return bool(self.runs or self.names)

@@ -24,26 +24,12 @@ from synth.models import (
     PromptPart,
 )
 from synth.services import diary, memories
+from synth.testing.whole_database import grep
 
 pytestmark = pytest.mark.django_db
 
 SECRET = "Marguerite collects porcelain foxes from the flea market of Ghent and hides them in the attic"
 NAME = "margueritefox"
-
-
-def grep(marker):
-    """Tables and columns that hold a marker, letter case aside."""
-    found = []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' "
-            "AND data_type IN ('text', 'character varying', 'jsonb', 'json', 'ARRAY', 'tsvector', 'bytea')"
-        )
-        for table, column in cursor.fetchall():
-            cursor.execute(f'SELECT count(*) FROM "{table}" WHERE "{column}"::text ILIKE %s', [f"%{marker}%"])
-            if cursor.fetchone()[0]:
-                found.append(f"{table}.{column}")
-    return found
 
 
 def copies(agent, person, trainer):

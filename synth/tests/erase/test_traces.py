@@ -66,3 +66,10 @@ def test_a_json_value_is_cleaned_string_by_string():
         "a": ["[removed]", "nobody", 3, None],
         "b": {"c": True},
     }
+
+
+def test_texts_can_be_added_later():
+    traces = Traces(names=["mina"])
+    assert not traces.are_in("The tea tin is behind the harbour clock.")
+    traces.add(["The tea tin is behind the harbour clock"])
+    assert traces.are_in("> The tea tin is\n> behind the harbour clock, he said") and traces.are_in("Mina")
