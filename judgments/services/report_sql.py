@@ -1,0 +1,150 @@
+"""The few statements behind reports: each reads the runs of one judgment once, and counts in the database."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from judgments.models import JudgmentVersion
+
+# Sorting many labels in memory instead of on disk, for this transaction only.
+_WORK_MEM = "SET LOCAL work_mem = '96MB'"
+
+
+@dataclass
+class Group:
+    """Runs of one wording by one served model for one caller; failed runs have no served model."""
+
+    version_id: int
+    served_model: str
+    key_id: int | None
+    caller: str
+    n_runs: int = 0
+    n_skipped: int = 0
+    n_failed: int = 0
+    n_unlabelled: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The last label of a run and question: p of yes or of the chosen option, and whether it came true."""
+
+    value: str
+    p: float | None
+    outcome: bool | None
+
+
+def groups(name: str, since: datetime, key_id: int | None) -> list[Group]:
+    """Counts by wording, served model and caller."""
+    sql = f"""
+        SELECT r.version_id, r.served_model, r.api_key_id, coalesce(max(k.prefix), ''), r.failure, r.skipped,
+               count(*), count(*) FILTER (WHERE r.n_labels = 0)
+        FROM judgments_run r LEFT JOIN synth_apikey k ON k.id = r.api_key_id
+        WHERE r.judgment = %s AND r.at >= %s {_of_key(key_id)}
+        GROUP BY r.version_id, r.served_model, r.api_key_id, r.failure, r.skipped"""  # noqa: S608 - own text
+    found: dict[tuple[Any, ...], Group] = {}
+    for version, model, key, prefix, failure, skipped, n, n_unlabelled in _rows(sql, name, since, key_id):
+        one = found.setdefault((version, model, key), Group(version, model, key, prefix))
+        one.n_runs += n
+        one.n_unlabelled += n_unlabelled if not failure and not skipped else 0
+        if failure:
+            one.n_failed += n
+            one.failures[failure] = one.failures.get(failure, 0) + n
+        if skipped:
+            one.n_skipped += n
+            one.skipped[skipped] = one.skipped.get(skipped, 0) + n
+    return list(found.values())
+
+
+def histogram(
+    version: JudgmentVersion, question_id: str, question: dict[str, Any], since: datetime, bins: int
+) -> dict[tuple[str, int | None], list[int]]:
+    """Counts of p by (served model, caller): p of yes, of the chosen option, or the score as a share."""
+    value, params = _value(question_id, question)
+    sql = f"""
+        SELECT r.served_model, r.api_key_id,
+               greatest(0, least(%s - 1, floor({value} * %s)::int)) AS bin, count(*)
+        FROM judgments_run r
+        WHERE r.judgment = %s AND r.at >= %s AND r.version_id = %s AND r.answers IS NOT NULL
+        GROUP BY 1, 2, 3"""  # noqa: S608 - own text
+    found: dict[tuple[str, int | None], list[int]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [bins, *params, bins, version.judgment, since, version.pk])
+        for model, key, bin_, n in cursor.fetchall():
+            if bin_ is not None:
+                found.setdefault((model, key), [0] * bins)[bin_] += n
+    return found
+
+
+def _value(question_id: str, question: dict[str, Any]) -> tuple[str, list[Any]]:
+    """SQL for the number that a question's histogram shows, 0..1."""
+    if question["type"] == "noul":
+        return "(r.answers #>> ARRAY[%s, 'noul'])::float", [question_id]
+    if question["type"] == "score":
+        last = max(1, len(question["criteria"]) - 1)
+        return "((r.answers #>> ARRAY[%s, 'score'])::float / %s)", [question_id, last]
+    chosen = "(r.answers #>> ARRAY[%s, 'choice'])"
+    return f"(r.answers #>> ARRAY[%s, 'probabilities', {chosen}])::float", [question_id, question_id]
+
+
+def labelled(name: str, since: datetime, key_id: int | None) -> dict[tuple[Any, ...], list[Labelled]]:
+    """The last label of each run and question, by (version, served model, caller, question or "")."""
+    sql = f"""
+        WITH last AS (
+            SELECT DISTINCT ON (run_id, question) run_id, question, value FROM judgments_runevent
+            WHERE judgment = %s AND kind = 'label' ORDER BY run_id, question, id DESC)
+        SELECT r.version_id, r.served_model, r.api_key_id, e.question, e.value,
+               (a.v ->> 'noul')::float, a.v ->> 'choice',
+               (a.v -> 'probabilities' ->> (a.v ->> 'choice'))::float,
+               coalesce(a.v -> 'probabilities', '{{}}') ? e.value,
+               r.positive ? e.value, r.negative ? e.value
+        FROM judgments_run r JOIN last e ON e.run_id = r.id
+        CROSS JOIN LATERAL (SELECT CASE
+            WHEN e.question <> '' THEN r.answers -> e.question
+            ELSE (SELECT x.value FROM jsonb_each(r.answers) x LIMIT 1) END AS v) a
+        WHERE r.judgment = %s AND r.at >= %s AND r.n_labels > 0 {_of_key(key_id)}"""  # noqa: S608 - own text
+    found: dict[tuple[Any, ...], list[Labelled]] = defaultdict(list)
+    with _wide():
+        rows = _rows(sql, name, name, since, key_id)
+    for version, model, key, question, value, noul, choice, p, is_option, is_positive, is_negative in rows:
+        outcome = True if is_positive else False if is_negative else None
+        if noul is None and is_option:
+            outcome = value == choice
+        one = Labelled(value, noul if noul is not None else p, outcome)
+        found[version, model, key, question].append(one)
+    return found
+
+
+def label_counts() -> dict[str, int]:
+    """Labelled runs and questions by judgment."""
+    sql = """
+        SELECT judgment, count(*) FROM (
+            SELECT judgment FROM judgments_runevent WHERE kind = 'label' GROUP BY judgment, run_id, question
+        ) AS once GROUP BY judgment"""
+    with _wide():
+        return {judgment: n for judgment, n in _rows(sql)}
+
+
+def _of_key(key_id: int | None) -> str:
+    return "" if key_id is None else "AND r.api_key_id = %s"
+
+
+def _rows(sql: str, *params: Any) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [value for value in params if value is not None])
+        return list(cursor.fetchall())
+
+
+@contextmanager
+def _wide() -> Iterator[None]:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_WORK_MEM)
+        yield

@@ -1,0 +1,145 @@
+"""ls, report, replay and export: never pooled, never more than was labelled."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from judgments import registry
+from judgments.models import Run
+from judgments.services import exporting, labels, replay, reports
+from judgments.services.asking import judge
+from synth.errors import NotFound
+
+S = "api:test"
+
+
+def ask(judgments, name, p, label=None, **more):
+    judgments.answer(name, p)
+    run_id = judge(name, "x", session=S, **more).run_id
+    if label:
+        labels.label(run_id, label, by="t")
+    return run_id
+
+
+def the_report(name, **more):
+    return reports.report(name, days=30, at=timezone.now(), **more)
+
+
+def test_a_report_counts_what_happened(judgments, rain):
+    for p, label in ((0.95, "wet"), (0.9, "wet"), (0.85, "dry"), (0.1, "dry"), (1.0, None), (0.0, "maybe")):
+        ask(judgments, rain, p, label)
+    judgments.fail(rain, "timeout")
+    judge(rain, "x", session=S)
+    judgments.shared_host_busy()
+    judge(rain, "x", session=S)
+    found = {group["served_model"]: group for group in the_report(rain)["groups"]}
+    good, none = found["scripted"], found[""]
+    assert (good["n_runs"], good["n_failed"], good["n_skipped"], good["n_unlabelled"]) == (6, 0, 0, 1)
+    assert (none["n_failed"], none["failures"], none["skipped"]) == (1, {"timeout": 1}, {"shared_host": 1})
+    question = good["questions"]["q"]
+    assert question["histogram"] == [1, 1, 0, 0, 0, 0, 0, 0, 1, 3]
+    assert question["labels"] == {"wet": 2, "dry": 2, "maybe": 1}
+    figures = question["calibration"]
+    assert figures["n"] == 4 and figures["accuracy"] == 0.75
+    assert figures["brier"] == pytest.approx((0.05**2 + 0.1**2 + 0.85**2 + 0.1**2) / 4)
+    assert question["dial"]["threshold"] == 0.9 and question["dial"]["coverage"] == 0.75
+
+
+def test_the_last_label_counts(judgments, rain):
+    run_id = ask(judgments, rain, 0.9, "dry")
+    labels.label(run_id, "wet", by="t")
+    question = the_report(rain)["groups"][0]["questions"]["q"]
+    assert question["labels"] == {"wet": 1} and question["calibration"]["accuracy"] == 1.0
+
+
+def test_wordings_and_models_are_never_pooled(judgments, rain):
+    ask(judgments, rain, 0.9, "wet")
+    Run.objects.update(served_model="older")
+    ask(judgments, rain, 0.9, "dry")
+    found = {g["served_model"]: g["questions"]["q"]["labels"] for g in the_report(rain)["groups"]}
+    assert found == {"older": {"wet": 1}, "scripted": {"dry": 1}}
+
+
+def test_a_choice_is_right_when_its_label_names_it(judgments, many):
+    judgments.answer(many, [0.1, 0.7, 0.2], question="kind")
+    for value in ("a", "b"):
+        run_id = judge(many, "x", session=S).run_id
+        labels.label(run_id, value, by="t", question="kind")
+    questions = the_report(many)["groups"][0]["questions"]
+    assert questions["kind"]["calibration"]["accuracy"] == 0.5
+    assert questions["kind"]["histogram"][7] == 2 and questions["level"]["histogram"][5] == 2
+    assert questions["q"]["labels"] == {}
+
+
+def test_ls_knows_every_judgment(judgments, rain, many):
+    ask(judgments, rain, 0.9, "wet")
+    rows = {row["name"]: row for row in reports.listing()}
+    assert (rows[rain]["n_runs"], rows[rain]["n_labels"], rows[rain]["models"]) == (1, 1, ["scripted"])
+    assert rows[many]["n_runs"] == 0 and rows[many]["mode"] == "off"
+    assert rows["approvals.allow"]["n_versions"] == 0
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(judgments, rain):
+    with pytest.raises(NotFound, match="Did you mean weather.rain"):
+        the_report("weather.rian")
+    with pytest.raises(SystemExit) as caught:
+        call_command("judgments", "report", "weather.rian", stderr=StringIO())
+    assert caught.value.code == 2
+
+
+def test_the_command_prints_all_of_it(judgments, rain):
+    ask(judgments, rain, 0.9, "wet")
+    out = StringIO()
+    call_command("judgments", "ls", stdout=out)
+    call_command("judgments", "report", rain, stdout=out)
+    text = out.getvalue()
+    assert "weather.rain" in text and "accuracy 1.000" in text and "act from certainty 0.900" in text
+    lines = StringIO()
+    call_command("judgments", "export", rain, stdout=lines)
+    (line,) = [json.loads(text) for text in lines.getvalue().splitlines()]
+    assert (line["labels"][""]["value"], line["label"]) == ("wet", "true")
+    assert list(line["questions"]) == ["q"]
+    js = StringIO()
+    call_command("judgments", "report", rain, "--json", stdout=js)
+    assert json.loads(js.getvalue())["judgment"] == rain
+
+
+def test_a_replay_says_what_would_have_changed(judgments, rain):
+    for p in (0.9, 0.8, 0.2):
+        ask(judgments, rain, p)
+    judgments.shared_host_busy()
+    judge(rain, "skipped then", session=S)
+    judgments.answer(rain, 0.3)
+    done = replay.replay(rain, model="other").as_json()
+    assert (done["n_asked"], done["questions"]["q"]["n"], done["questions"]["q"]["n_changed"]) == (4, 3, 2)
+    assert done["questions"]["q"]["n_new"] == 1
+    assert done["questions"]["q"]["mean_shift"] == pytest.approx((0.6 + 0.5 + 0.1) / 3)
+    assert Run.objects.filter(origin="replay").count() == 0
+    replay.replay(rain, model="other", is_saved=True)
+    assert Run.objects.filter(origin="replay").count() == 4
+    assert replay.replay(rain).n_asked == 4
+    out = StringIO()
+    call_command("judgments", "replay", rain, "--model", "other", stdout=out)
+    assert "2 of 3 would have changed" in out.getvalue()
+
+
+def test_a_replay_can_ask_in_several_orders(judgments):
+    registry.declare("weather.pick", questions={"q": {"type": "choice", "criteria": {"a": None, "b": None}}})
+    judgments.answer("weather.pick", [0.7, 0.3])
+    judge("weather.pick", "x", session=S)
+    done = replay.replay("weather.pick", n_orders=2).as_json()
+    # This reader only looks at the position: both orders together say nothing.
+    assert done["instability"] == pytest.approx(0.2)
+
+
+def test_cut_states_are_not_asked_again(judgments, rain):
+    judgments.answer(rain, 0.9)
+    judge(rain, "y" * 20_000, session=S)
+    done = replay.replay(rain)
+    assert (done.n_asked, done.n_truncated) == (0, 1)
+    assert list(exporting.labelled(rain)) == []
