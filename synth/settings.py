@@ -210,6 +210,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "DiarySourceEnum": "synth.models.DiarySource",
         "MessageStatusEnum": "synth.models.MessageStatus",
+        "ModeEnum": "growth.models.Mode",
+        "JudgmentModeEnum": "judgments.models.Mode",
         "StateSourceEnum": "growth.models.StateSource",
         "RunStatusEnum": "growth.models.RunStatus",
         "DeliveryKindEnum": "reminders.models.DeliveryKind",

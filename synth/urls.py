@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
     path("api/", include("synth.api.urls")),
+    path("api/", include("judgments.api.urls")),
     path("api/", include("growth.api.urls")),
     path("api/", include("reminders.api.urls")),
     path("v1/", include("judgments.api.urls_v1")),

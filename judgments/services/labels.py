@@ -17,6 +17,7 @@ from synth.errors import Conflict
 
 MAX_CHARS = 200
 STRENGTHS = ("strong", "weak")
+SHOULD_HAVE_ASKED = "should_have_asked"
 log = structlog.get_logger(__name__)
 
 
