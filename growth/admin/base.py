@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from growth.clock import zone_of
 from synth.admin.base import CoreAdmin, steward
+from synth.services import audit
 
 DOOR = "admin"
 READS = ("GET", "HEAD", "OPTIONS")
@@ -60,12 +61,13 @@ class StewardAdmin(CoreAdmin):
         return False
 
     def found(self, request: HttpRequest, pk: int) -> Any:
-        """The row, if this person may steer its agent; 404 otherwise."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        row = self.get_queryset(request).select_related("agent").filter(pk=pk).first()
+        """The row, if this person may steer its agent; 404 otherwise. A refused press is audited."""
+        may_look = self.has_view_permission(request)
+        rows = self.get_queryset(request).select_related("agent").filter(pk=pk)
+        row = rows.first() if may_look else None
         if row is None:
-            raise Http404
+            _note_refused(request)
+            raise Http404 if may_look else PermissionDenied
         return row
 
     def shown(self, request: HttpRequest, object_id: str | None) -> Any:
@@ -107,6 +109,16 @@ class StewardAdmin(CoreAdmin):
             raise PermissionDenied
         context = self.page_context(request, row)
         return self.render(request, self.page_template, str(row), original=row, **context)
+
+
+def _note_refused(request: HttpRequest) -> None:
+    """Who pressed what they may not press; reading leaves no entry."""
+    if request.method not in READS:
+        match = request.resolver_match
+        action = str(match.url_name) if match else "post"
+        audit.record_refused(
+            me(request), door=DOOR, action=action, object=request.path[:150], reason="not_allowed"
+        )
 
 
 def me(request: HttpRequest) -> Any:

@@ -118,6 +118,16 @@ def test_no_button_does_anything_for_others(world, who):
     assert counts() == before
 
 
+def test_a_button_pressed_by_another_trainer_is_on_record(world):
+    pressed = {name: path for name, (path, _) in buttons(world).items() if name != "settings"}
+    for path in pressed.values():
+        world["stranger"].get(path)
+        world["stranger"].post(path, {"hash": world["proposal"].content_hash})
+    rows = apps.get_model("synth", "AuditEntry").objects.filter(actor_label="tess", outcome="refused")
+    assert sorted(rows.values_list("object", flat=True)) == sorted(pressed.values())
+    assert set(rows.values_list("door", "reason")) == {("admin", "not_allowed")}
+
+
 @pytest.mark.parametrize("who", ["operator", "trainer"])
 @pytest.mark.parametrize("name", ["approve", "reject", "restore", "reflect", "by hand"])
 def test_each_button_works_for_those_who_steer_the_agent(world, who, name):
