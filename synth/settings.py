@@ -210,7 +210,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "DiarySourceEnum": "synth.models.DiarySource",
         "MessageStatusEnum": "synth.models.MessageStatus",
-        "ModeEnum": "growth.models.Mode",
+        "ModeEnum": [("off", "off"), ("on", "on"), ("request", "request")],
         "JudgmentModeEnum": "judgments.models.Mode",
         "StateSourceEnum": "growth.models.StateSource",
         "RunStatusEnum": "growth.models.RunStatus",
