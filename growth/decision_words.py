@@ -1,18 +1,22 @@
 """Whole messages that can only be a yes or a no when a proposal was just shown; pure.
 
-Only exact matches count, in any case and with marks at the ends. "No" answers whatever was asked last, so the
+Only exact matches count, in any case and with plain marks at the end. "No" answers whatever was asked last, so the
 caller must know that the last thing said was the proposal itself.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from functools import cache
 from pathlib import Path
 
 MAX_CHARS = 40
 _QUESTION = frozenset("?？؟⁇⁈՞;")  # the last is the Greek question mark
+_MARKS = " .!。｡।~〜"
+_PICTURES = {"approve": "👍✅👌✔🙂😊😀😃😄🙏❤💚💯✨🎉", "reject": "👎❌"}
+_TRAILING = re.compile(r"\.\.|。。")
 _VARIANTS = frozenset("\ufe0e\ufe0f\u200d")
 
 
@@ -20,17 +24,17 @@ def read(message: str) -> str:
     """`approve`, `reject`, or '' for everything that is not exactly such a word."""
     if len(message) > MAX_CHARS or _QUESTION & set(message):
         return ""
-    words = _table()
-    return words.get(_plain(message)) or words.get(_bare(message), "")
+    for kind, words in _table().items():
+        if _plain(message) in words or _bare(message, kind) in words:
+            return kind
+    return ""
 
 
 @cache
-def _table() -> dict[str, str]:
+def _table() -> dict[str, frozenset[str]]:
     raw = json.loads((Path(__file__).parent / "data" / "decision_words.json").read_text(encoding="utf-8"))
-    pairs = [(word, kind) for kind in ("approve", "reject") for word in raw[kind]]
-    found = {form(word): kind for word, kind in pairs for form in (_plain, _bare)}
-    found.pop("", None)
-    return found
+    forms = {kind: {f for word in raw[kind] for f in (_plain(word), _bare(word, kind))} for kind in _PICTURES}
+    return {kind: frozenset(found - {""}) for kind, found in forms.items()}
 
 
 def _plain(text: str) -> str:
@@ -39,12 +43,11 @@ def _plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", kept).casefold().replace("’", "'").split())
 
 
-def _bare(text: str) -> str:
-    """Also without marks and pictures at the ends, and commas within."""
+def _bare(text: str, kind: str) -> str:
+    """Also without plain marks and pictures that say the same at the end, and commas within.
+
+    Quotation marks, dots that trail off and any other picture may turn a yes around, so they stay.
+    """
     words = " ".join(_plain(text).replace(",", " ").replace("、", " ").split())
-    start, end = 0, len(words)
-    while start < end and unicodedata.category(words[start])[0] in "PSZ":
-        start += 1
-    while end > start and unicodedata.category(words[end - 1])[0] in "PSZ":
-        end -= 1
-    return words[start:end]
+    words = words.removeprefix("¡").rstrip(_MARKS + _PICTURES[kind])
+    return words if not _TRAILING.search(_plain(text)) else ""

@@ -13,6 +13,7 @@ TABLE = json.loads((Path(decision_words.__file__).parent / "data" / "decision_wo
 YES = [
     "yes", "YES!", " Approve. ", "va bene", "Va bene!", "いいよ", "いいよ！", "ok 👍🏽", "👍", "✅",
     "sì, va bene", "d’accord", "ＯＫ", "可以。", "네~", "да", "ja, bitte", "نعم", "हाँ", "ตกลง", "Đồng ý",
+    "¡Sí!", "ok 👍👍", "yes 😊!", "好的~",
 ]  # fmt: skip
 NO = ["no", "No.", "rifiuta", "nein!", "いいえ", "不行", "아니요", "нет", "لا", "👎", "no, grazie"]
 NEITHER = [
@@ -21,6 +22,9 @@ NEITHER = [
     "va bene se è più corto", "いいよね、雨", "he said yes", '"yes" is a band',
     "approve the budget", "I don't approve",
     "!!!", "…", "y", "n", "no problem", "好的但是短一点", "yes " * 20, "no\nbut yes", "いい天気",
+    '"yes"', "“yes”", "«да»", "「はい」", "(yes)", "> yes", "yes…", "yes...", "はい。。。", "¬yes",
+    "ok :/", "yes :(", "ok 👎", "ok ❌", "no ✅", "no 👍", "👍👎", "yes ❓", "yes⁉", "🤔 ok",
+    "ok 🙃", "yes 🙄", "ja 😏", "*yes*", "yes-ish",
 ]  # fmt: skip
 
 
@@ -40,7 +44,9 @@ def test_everything_else_is_left_to_the_model(text):
 
 
 def test_no_word_is_on_both_sides_or_twice():
-    yes, no = ({decision_words._bare(word) or word for word in TABLE[kind]} for kind in ("approve", "reject"))
+    yes, no = (
+        {decision_words._bare(word, kind) or word for word in TABLE[kind]} for kind in ("approve", "reject")
+    )
     assert not yes & no
 
 
