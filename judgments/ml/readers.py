@@ -1,8 +1,9 @@
 """Answers to typed questions by whatever reads them best here, and which reader it was.
 
-Three readers, picked per question: a trained head where the very question was trained; embedding cosine for
-other choices; a flat answer, said to be uncalibrated, for the rest. Every distinct text of a batch is read
-once. No reader sees ids or the order of options, and a state's batch mates change only the last bits.
+Picked per question: a trained head where the very question was trained; a causal language model where one
+is installed; else embedding cosine for choices and a flat answer for the rest, which are said to be
+uncalibrated. Every distinct text of a batch is read once. No reader sees ids or the order of options, and
+a state's batch mates change only the last bits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 from judgments.ml.artifacts import Artifact
+from judgments.ml.causal import CausalReader
 from judgments.ml.encoding import Read, Reading, TooLong
 from judgments.ml.head import Seen, prepare
 from judgments.ml.rendering import field_texts, option_texts, plain
@@ -40,8 +42,11 @@ class Answered:
 class Readers:
     """All readers over one encoder. `heads` by family."""
 
-    def __init__(self, reading: Reading, heads: Sequence[Artifact] = ()) -> None:
+    def __init__(
+        self, reading: Reading, heads: Sequence[Artifact] = (), causal: CausalReader | None = None
+    ) -> None:
         self.reading = reading
+        self.causal = causal
         self.heads = [head for head in heads if head.encoder == reading.encoder.name]
 
     def tokens(self, state: Any, questions: Sequence[Question]) -> int:
@@ -49,6 +54,8 @@ class Readers:
         n_state = self.reading.count(plain(state))
         if n_state > MAX_STATE_TOKENS:
             raise TooLong(MAX_STATE_TOKENS, n_state)
+        if self.causal is not None and not all(self._has_head(state, q) for q in questions):
+            self.causal.check(state, questions)
         n_asked = sum(self.reading.count(text) for q in questions for text in _question_texts(q))
         if n_asked > MAX_QUESTION_TOKENS:
             raise TooLong(MAX_QUESTION_TOKENS, n_asked)
@@ -65,10 +72,10 @@ class Readers:
                 state_texts += [text for entries in found for text in entries]
             elif head == "embedding":
                 state_texts.append(plain(state))
-            if head != "flat":
+            if head not in ("flat", "causal"):
                 question_texts += _question_texts(question)
         read = self.reading.read(question_texts, keep=True) | self.reading.read(state_texts)
-        found_by_head = self._by_heads(asked, picked, read)
+        found_by_head = self._by_heads(asked, picked, read) | self._by_causal(asked, picked)
         answers = []
         for n, ((state, question), head) in enumerate(zip(asked, picked, strict=True)):
             if n in found_by_head:
@@ -79,11 +86,31 @@ class Readers:
                 answers.append(flat(question))
         return answers
 
+    def _has_head(self, state: Any, question: Question) -> bool:
+        return any(head.answers(question, state) for head in self.heads)
+
     def _pick(self, state: Any, question: Question) -> Artifact | str:
         for head in self.heads:
             if head.answers(question, state):
                 return head
+        if self.causal is not None:
+            return "causal"
         return "embedding" if question.type == "choice" and len(question.options) > 1 else "flat"
+
+    def _by_causal(self, asked: Sequence[Asked], picked: Sequence[Artifact | str]) -> dict[int, Answered]:
+        """Answers of the language model; questions about one state share its reading."""
+        places = [n for n, head in enumerate(picked) if head == "causal"]
+        if self.causal is None or not places:
+            return {}
+        by_state: dict[str, list[int]] = {}
+        for n in places:
+            by_state.setdefault(plain(asked[n][0]), []).append(n)
+        found: dict[int, Answered] = {}
+        for state, same in by_state.items():
+            numbers = self.causal.answer(state, [asked[n][1] for n in same])
+            for n, one in zip(same, numbers, strict=True):
+                found[n] = Answered(one, f"causal:{self.causal.name}", False)
+        return found
 
     def _by_heads(
         self, asked: Sequence[Asked], picked: Sequence[Artifact | str], read: dict[str, Read]

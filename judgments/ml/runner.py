@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import structlog
 import torch
 
-from judgments import strict_json
+from judgments import options, strict_json
 from judgments.ml import artifacts, encoders
 from judgments.ml.encoding import Reading, TooLong
 from judgments.ml.readers import Answered, Readers
@@ -42,8 +43,11 @@ class Runner:
         except encoders.NotInstalled:
             encoder = encoders.load_minilm()
         heads = list(_heads())
-        self.readers = Readers(Reading(encoder), heads)
-        versions = ",".join(sorted(head.label for head in self.readers.heads))
+        self.readers = Readers(Reading(encoder), heads, _language_model())
+        parts = [head.label for head in self.readers.heads]
+        if self.readers.causal is not None:
+            parts.append(self.readers.causal.name)
+        versions = ",".join(sorted(parts))
         self.model = f"synth-systemone@{hashlib.sha256((encoder.name + versions).encode()).hexdigest()[:8]}"
         self.readers.reading.read(["warm up"])
 
@@ -92,6 +96,20 @@ def _read(payload: dict[str, Any]) -> Ask | Problem:
         return parse_request(strict_json.loads(payload["ask"]))
     except (WireError, ValueError, KeyError, TypeError) as error:
         return Problem("refused", str(error)[:200])
+
+
+def _language_model() -> Any:
+    """The language model an operator named, or None; one that doesn't load is logged and left out."""
+    path = options.read(options.LANGUAGE_MODEL)
+    if not path:
+        return None
+    from judgments.ml import causal
+
+    try:
+        return causal.load(Path(path))
+    except Exception as error:  # noqa: BLE001 - a foreign model must not stop the readers that work
+        log.warning("language_model_not_loaded", path=path, error=str(error)[:300])
+        return None
 
 
 def _heads() -> list[artifacts.Artifact]:

