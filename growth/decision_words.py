@@ -1,7 +1,7 @@
 """Whole messages that can only be a yes or a no when a proposal was just shown; pure.
 
-Only exact matches count, in any case and with plain marks at the end. "No" answers whatever was asked last, so the
-caller must know that the last thing said was the proposal itself.
+Only exact matches count, in any case and with plain marks at the end. "No" answers whatever was asked last,
+so the caller must know that the last thing said was the proposal itself.
 """
 
 from __future__ import annotations
