@@ -62,7 +62,7 @@ def _pair_numbers(left: list[str], right: list[str], read: dict[str, Read]) -> l
     whole = len(words & set[str]().union(*by_text)) / max(1, len(words))
     distinct = len(set(right)) / len(right)
     numbers = [likeness.max(), likeness.mean(), matched.mean(), matched.min()]
-    return [*(10 * (float(n) - 0.8) for n in numbers), most, whole, distinct, min(1.0, len(right) / 10)]
+    return [*(20 * (float(n) - 0.8) for n in numbers), most, whole, distinct, min(1.0, len(right) / 10)]
 
 
 class Head(nn.Module):
@@ -82,6 +82,8 @@ class Head(nn.Module):
             nn.Dropout(DROPPED),
             nn.Linear(WIDTH, 1),
         )
+        # Straight from the numbers about pairs, so that they are not lost among a thousand others.
+        self.straight = nn.Linear(N_PAIR + n_fields, WIDTH)
         self.register_buffer("temperature", torch.ones(()))
 
     def forward(self, seen: list[Seen], instructions: Tensor, options: Tensor) -> Tensor:
@@ -106,4 +108,6 @@ class Head(nn.Module):
         repeated = own.repeat(1, 1, LOOKS)
         parts = [found, found * repeated, own, whole, own * whole, likeness, pair]
         logits: Tensor = self.last(torch.cat(parts, -1)).squeeze(-1)
+        numbers = torch.cat([pair, likeness], -1)
+        logits = logits + (self.straight(numbers) * own).sum(-1) / WIDTH**0.5
         return logits / self.temperature

@@ -17,7 +17,7 @@ from judgments.tests.ml.kit import question, reading  # noqa: E402
 
 STATE = "The parcel has not arrived and nobody answers."
 NOUL = {"type": "noul", "instructions": "Is the person angry?", "criteria": {"true": "They complain."}}
-CHOICE = {
+CHOICE: dict[str, Any] = {
     "type": "choice",
     "instructions": "What about?",
     "criteria": {"money": "Bills.", "post": None, "joy": "x"},
