@@ -16,7 +16,8 @@ from growth.services.effective import EffectiveSettings, effective
 from reminders import selectors as deliveries
 from reminders.services import dispatch
 from synth import faults
-from synth.errors import DomainError
+from synth.errors import DomainError, Invalid
+from synth.selectors import dialogue_by_id
 
 if TYPE_CHECKING:
     from reminders.models import Delivery
@@ -140,7 +141,10 @@ def _to_targets(
     key: str,
     **more: Any,
 ) -> list[Delivery]:
-    """One delivery for the address, or for each trainer; Invalid when the address cannot be used."""
+    """One delivery for the address, or for each trainer; Invalid when the address cannot be used.
+
+    What was saved before that goes with the caller's savepoint.
+    """
     path = settings.request_interface_path.strip() or settings.trainer_chat_id.strip()
     if path:
         metadata = _metadata(proposal, agent, PATH) | more
@@ -152,6 +156,7 @@ def _to_targets(
             interface_path=path,
             dedupe_key=f"{key}:path",
         )
+        _refuse_anothers(sent, agent)
         return [sent]
     metadata = _metadata(proposal, agent, TRAINER) | more
     trainers = agent.trainers.filter(archived_at=None, is_active=True).order_by("pk")[:MAX_TRAINERS]
@@ -166,6 +171,15 @@ def _to_targets(
         )
         for person in trainers
     ]
+
+
+def _refuse_anothers(row: Delivery, agent: Agent) -> None:
+    """Invalid for a dialogue with another agent: a yes said there would answer that one."""
+    if row.channel != "dialogue":
+        return
+    dialogue = dialogue_by_id(row.interface_path.split("/")[1])
+    if dialogue is None or dialogue.agent_id != agent.pk:
+        raise Invalid("This dialogue is with another agent.", field="interface_path", code="bad_target")
 
 
 def _metadata(proposal: Proposal, agent: Agent, to: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from growth.models import GrowthRun, Proposal
 from growth.services import cycle, runs, settings, states
 from growth.tests.cycles import NOTE, current, reply, run_now
-from growth.tests.proposals.desk import again, ask_first, audits, deliver, inbox, propose
+from growth.tests.proposals.desk import again, ask_first, audits, chat_with, deliver, inbox, propose
 from synth.services import agents, people
 
 pytestmark = pytest.mark.django_db
@@ -141,3 +141,15 @@ def test_without_a_model_the_composer_proposes(lived, trainer, monkeypatch):
     proposal = Proposal.objects.get(run=run)
     assert (run.status, proposal.writer, proposal.status) == ("proposed", "composer", "pending")
     assert proposal.evidence and proposal.content in inbox(trainer)[0].body
+
+
+def test_a_dialogue_with_another_agent_is_no_place_to_ask(lived, trainer, make_agent):
+    other = make_agent("minato")
+    agents.update(other, {"trainers": [trainer]}, by=None, door="command")
+    elsewhere = chat_with(other, trainer)
+    settings.change(lived, {"request_interface_path": f"dialogue/{elsewhere.pk}"}, by=None, door="command")
+    proposal = propose(lived)
+    deliver()
+    assert not elsewhere.messages.exists() and proposal.deliveries == []
+    assert again(proposal).delivery_status == "failed" and proposal.run.status == "undelivered"
+    assert "another agent" in proposal.delivery_error and proposal.run.reason == "bad_target"
