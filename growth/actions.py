@@ -20,6 +20,7 @@ from synth.errors import Invalid
 from synth.turns import Turn
 
 APPLY, RUN = "apply_growth_proposal", "run_self_growth"
+QUEUED = "growth.run"  # in a turn's notes
 ASK = "Nothing was changed. Ask your trainer plainly: approve, reject, or what should be different?"
 # What the message was read to say, and clearly so.
 CLEAR = frozenset({"approve", "reject", "revise", "none"})
@@ -60,10 +61,13 @@ class ApplyArguments(BaseModel, extra="forbid"):
 
 
 def run_self_growth(turn: Turn, arguments: RunArguments) -> Outcome:
-    """Queue a reflection; DomainError as `runs.request`."""
+    """Queue a reflection, one in a turn however often a model asks; DomainError as `runs.request`."""
+    if queued := turn.notes.get(QUEUED):
+        return Outcome(f"Already queued in this turn as run {queued}. Do not ask again.", {"run": queued})
     run = runs.request(
         turn.agent, by=turn.person, trigger=Trigger.ACTION, dry_run=arguments.dry_run, door="chat"
     )
+    turn.notes[QUEUED] = run.pk
     what = "a trial of a reflection, which changes nothing," if run.is_dry_run else "a reflection"
     return Outcome(f"Queued {what} as run {run.pk}. It is not done yet.", {"run": run.pk})
 
