@@ -26,9 +26,19 @@ class GrowthConfig(AppConfig):
         prompts.register()
         actions.register()
         registries.turn_openers.add("growth.decide", opener.decide)
+        registries.demo_seeders.add("growth.judgments_in_audit", _look_only)
         registries.erasers.add("growth.selves", erasing.erase)
         ticks.register()
         post_migrate.connect(_replan, sender=self, dispatch_uid="growth.replan")
+
+
+def _look_only(agent: Any, **_: Any) -> None:
+    """The demo asks growth's judgments beside its own rules, without acting on them."""
+    from growth import judgments
+    from judgments.services import settings
+
+    for name in (judgments.DECISION, judgments.GROUNDED):
+        settings.start_in(name, "audit")
 
 
 def _replan(using: str, plan: Any = None, **_: Any) -> None:

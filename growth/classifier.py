@@ -130,15 +130,17 @@ class WordsFirst:
 
 
 def classifier() -> Classifier:
-    """The classifier in use."""
-    return WordsFirst(LlmClassifier())
+    """The classifier in use: the table of words, System 1 where it is on, the language model."""
+    from growth.system_one import SystemOneFirst
+
+    return WordsFirst(SystemOneFirst(LlmClassifier()))
 
 
 def _material(asked: Asked) -> str:
     blocks = [
-        "The change that waits:\n" + fence(_cut(asked.proposal, MAX_PROPOSAL_CHARS), "proposed change"),
-        "What the agent said last:\n" + fence(_cut(asked.last_line, MAX_LINE_CHARS) or "(nothing)", "agent"),
-        "The trainer's message:\n" + fence(_cut(asked.message, MAX_MESSAGE_CHARS), "trainer message"),
+        "The change that waits:\n" + fence(cut(asked.proposal, MAX_PROPOSAL_CHARS), "proposed change"),
+        "What the agent said last:\n" + fence(cut(asked.last_line, MAX_LINE_CHARS) or "(nothing)", "agent"),
+        "The trainer's message:\n" + fence(cut(asked.message, MAX_MESSAGE_CHARS), "trainer message"),
         "Which decision does the trainer's message make about the change that waits?",
     ]
     return "\n\n".join(blocks)
@@ -151,7 +153,7 @@ def _own_words(feedback: str, message: str) -> str:
     return said if said and said in whole else message.strip()
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
     """Start and end: a message's last words often hold its decision."""
     text = text.strip()
     half = limit // 2

@@ -86,25 +86,21 @@ registry.declare(
 
 FIXTURES: dict[str, Any] = {
     APPROVALS_ALLOW: {
-        "action": "reminder_create",
-        "arguments": {"text": "Water the ficus", "at": "2026-05-04T09:00:00+02:00"},
+        "action": "reminder_create: Water the ficus, 2026-05-04 09:00",
         "diff": "",
-        "earlier": [{"action": "reminder_create", "answer": "allow_once"}],
+        "similar": ["allowed: reminder_create: Water the basil, every Friday"],
     },
     CONTEXT_CANDIDATE: {
-        "conversation": "I fly to Lisbon on Friday and still have no idea what to bring Ana.",
         "memory": "Ana collects old tram tickets and has been looking for one from Porto.",
+        "talk": "I fly to Lisbon on Friday and still have no idea what to bring Ana.",
     },
     TOOLKIT_SUGGEST: {
-        "prompt": "Can you find out when the library opens and put it into my week?",
+        "message": "Can you find out when the library opens and put it into my week?",
         "toolkits": {"calendar": "Schedules, todos and reminders.", "writing": "Drafts and revisions."},
     },
     CHECK_IN_PROGRESS: {
         "request": "Find the three cheapest ferries in June.",
-        "calls": [
-            {"tool": "search", "arguments": {"q": "ferry june"}, "result": "12 results"},
-            {"tool": "search", "arguments": {"q": "ferry june"}, "result": "12 results"},
-        ],
+        "calls": ["search ferry june -> 12 results", "search ferry june -> 12 results"],
         "n_calls": 50,
         "elapsed_s": 240,
     },

@@ -19,6 +19,7 @@ from growth.selectors import session_of
 from growth.services import prompt_text
 from growth.services.context import Context
 from growth.services.effective import EffectiveSettings
+from growth.system_one import look_at_grounding
 from synth import faults
 from synth.llm import Attempt, LlmError, Message, Request, ask_json, stricter
 from synth.llm.tolerant import PROBLEMS
@@ -139,6 +140,9 @@ class Rewrite:
         texts = [entry.content for entry in self.context.entries]
         language, markers = self.run.agent.language, self.settings.filler_markers
         found = verdict(judged.self_growth, texts, language, markers)
+        look_at_grounding(
+            self.run.agent, session_of(self.run), judged.self_growth, texts, is_abstract=found.is_abstract
+        )
         said = "abstract" if found.is_abstract else "grounded"
         self._note("grounding", said, found.why, shared=list(found.shared))
         return found

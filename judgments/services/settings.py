@@ -52,6 +52,16 @@ def effective(declaration: Declaration, *, local_only: bool = False) -> Effectiv
     return Effective(declaration, row.mode, host_for(row, local_only=local_only))
 
 
+def mode_of(name: str) -> str:
+    """The mode of a judgment, for callers that do something else when it is off."""
+    return str(row_of(name).mode)
+
+
+def start_in(name: str, mode: str) -> None:
+    """Give a judgment that nobody has set yet its first mode."""
+    JudgmentSetting.objects.get_or_create(name=name, defaults={"mode": mode})
+
+
 def host_for(row: JudgmentSetting, *, local_only: bool = False) -> HostConfig | None:
     """The host a judgment asks: its own, the one of the environment, else our torch worker while it lives.
 

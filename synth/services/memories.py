@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from synth import registries
 from synth.errors import Conflict, Invalid, NotFound
 from synth.models import Agent, Memory, Person
 from synth.recall import index, lexemes, search, store
@@ -27,6 +29,7 @@ NAME = re.compile(r"[^\W_][\w .:-]{0,99}")
 KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _BAD_CHARS = re.compile("[\x00\ud800-\udfff]")
 _CHUNK = 1000
+log = structlog.get_logger(__name__)
 
 
 class Keep:
@@ -45,12 +48,19 @@ class Scored:
 
 
 def recall(
-    agent: Agent, query: str | Sequence[str], *, about: Person | None, limit: int, at: datetime | None = None
+    agent: Agent,
+    query: str | Sequence[str],
+    *,
+    about: Person | None,
+    limit: int,
+    at: datetime | None = None,
+    session: str = "",
 ) -> list[Scored]:
     """The memories that fit a question (or a list of keywords) best, best first, at most `limit`.
 
     Memories about nobody, and those about `about` when given: never another person's. The bodies of at most
-    `limit` rows are read; `at` is the instant freshness is counted from.
+    `limit` rows are read; `at` is the instant freshness is counted from. In a `session` what is found
+    goes past the rerankers of other apps.
     """
     with transaction.atomic():
         store.settle()
@@ -58,7 +68,19 @@ def recall(
             agent.pk, query, about_id=about.pk if about else None, limit=limit, at=at or timezone.now()
         )
     rows = Memory.objects.defer("search").in_bulk([pk for pk, _ in found])
-    return [Scored(rows[pk], score) for pk, score in found if pk in rows]
+    scored = [Scored(rows[pk], score) for pk, score in found if pk in rows]
+    return _reranked(agent, query, scored, session) if session and scored else scored
+
+
+def _reranked(agent: Agent, query: str | Sequence[str], found: list[Scored], session: str) -> list[Scored]:
+    """The same in the order of the rerankers; one that fails changes nothing."""
+    text = query if isinstance(query, str) else " ".join(query)
+    for name, rerank in registries.recall_rerankers.items():
+        try:
+            found = list(rerank(agent, text, found, session=session))
+        except Exception:  # noqa: BLE001 - recall works without any of them
+            log.exception("reranker_failed", reranker=name)
+    return found
 
 
 def write(
