@@ -8,7 +8,7 @@ from django.utils.timezone import now
 
 from growth.models.runs import GrowthRun
 from growth.models.states import GrowthState
-from synth.rowqueue.leased import Leased
+from synth.rowqueue.leased import Tried
 
 
 class ProposalKind(models.TextChoices):
@@ -108,7 +108,7 @@ class Proposal(models.Model):
         return f"{self.kind} proposal {self.pk}: {self.status}"
 
 
-class Revision(Leased):
+class Revision(Tried):
     """A trainer's wish to rewrite a proposal: `queued → running → done | failed`; a worker does the call.
 
     A claim makes it running (again, after a crash); host trouble puts `running → queued` with a later
@@ -133,7 +133,6 @@ class Revision(Leased):
     detail = models.TextField(blank=True)
     guards = models.JSONField(default=list)
     n_calls = models.PositiveSmallIntegerField(default=0)
-    n_host_failures = models.PositiveSmallIntegerField(default=0)
     result = models.ForeignKey(Proposal, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(default=now)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.timezone import now
 
 from growth.models.states import GrowthState
-from synth.rowqueue.leased import Leased
+from synth.rowqueue.leased import Tried
 
 
 class Trigger(models.TextChoices):
@@ -35,7 +35,7 @@ class RunStatus(models.TextChoices):
 OPEN_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING)
 
 
-class GrowthRun(Leased):
+class GrowthRun(Tried):
     """One cycle of an agent.
 
     Moves: `queued → running → applied | proposed | dry_run | skipped | failed | undelivered`; a claim makes
@@ -62,7 +62,6 @@ class GrowthRun(Leased):
     n_diary_left_out = models.PositiveIntegerField(default=0)
     n_memories = models.PositiveIntegerField(default=0)
     n_calls = models.PositiveSmallIntegerField(default=0)
-    n_host_failures = models.PositiveSmallIntegerField(default=0)
     window_start_on = models.DateField(null=True, blank=True)
     window_end_on = models.DateField(null=True, blank=True)
     guards = models.JSONField(default=list)

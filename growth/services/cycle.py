@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.timezone import now
@@ -22,19 +20,16 @@ from growth.models import (
     RunStatus,
     StateSource,
 )
-from growth.services import compose, context, patience, proposals, runs, states
+from growth.services import compose, context, proposals, runs, states
+from growth.services.asking import AskingRunner
 from growth.services.effective import EffectiveSettings, effective_of, lock, row_of
-from growth.services.patience import BACKOFF_S, CRASH_BACKOFF_S, KNOCK_S, MAX_OWN_FAILURES
 from growth.services.reasons import EXPLANATIONS
-from growth.services.rewrite import PURPOSE, Rewrite, Unusable, Written
-from synth import background, faults
-from synth.errors import Conflict, DomainError
-from synth.llm import LlmError, is_configured
+from growth.services.rewrite import PURPOSE, Rewrite, Written
+from synth import faults
+from synth.llm import is_configured
 from synth.rowqueue import leases
 
-log = structlog.get_logger(__name__)
 WORKER = "growth.run_cycles"
-MAX_CRASHES = patience.MAX_CRASHES
 UNSENT = {DeliveryState.NOBODY: "nobody_to_ask", DeliveryState.FAILED: "bad_target"}
 
 faults.declare("growth.claimed", "a run is claimed and marked running, nothing is done yet")
@@ -42,70 +37,59 @@ faults.declare("growth.commit.before", "a new self and its run are written, the 
 faults.declare("growth.commit.after", "a new self and its run are committed")
 
 
-def run_waiting() -> int:
-    """Run cycles until none is waiting; returns how many were worked on."""
-    n_worked = 0
-    began = time.monotonic()
-    while rows := leases.claim(_open(), at=now(), limit=1):
-        if _open().filter(leases.due(now())).exists():
-            # Another thread may take the next one while this one waits for a model.
-            background.ring(runs.RUN_CYCLES)
-        work(rows[0])
-        n_worked += 1
-        if time.monotonic() - began > KNOCK_S:
-            background.ring(runs.RUN_CYCLES)
-            break
-    return n_worked
+class CycleRunner(AskingRunner[GrowthRun]):
+    """Queued cycles, one after the other; several workers share them."""
+
+    name = "growth_run"
+    task = runs.RUN_CYCLES
+    claimed = "growth.claimed"
+    reasons = EXPLANATIONS
+    rings_ahead = True
+
+    def rows(self) -> QuerySet[GrowthRun]:
+        """Open runs with their agents."""
+        return GrowthRun.objects.filter(status__in=OPEN_STATUSES).select_related("agent")
+
+    def starting(self, row: GrowthRun) -> dict[str, Any]:
+        """The first start stays: work taken up again sends the same words."""
+        return {"started_at": row.started_at or now()}
+
+    def fail(self, row: GrowthRun, reason: str, detail: str) -> None:
+        """`running → failed`."""
+        runs.finish(row, RunStatus.FAILED, reason, detail)
+
+    def do(self, row: GrowthRun, kept: leases.Kept) -> None:
+        """From context to end; the ends that need no writer come first."""
+        settings = effective_of(row_of(row.agent))
+        if row.agent.archived_at is not None:
+            runs.finish(row, RunStatus.SKIPPED, "agent_archived")
+        elif settings.mode == Mode.OFF and not row.is_forced:
+            runs.finish(row, RunStatus.SKIPPED, "mode_off", mode=Mode.OFF)
+        else:
+            _look_back(row, settings, kept)
 
 
-def ring_if_waiting(at: datetime) -> None:
-    """Wake the worker when a row is due: fresh, put off, or left by a dead worker."""
-    if _open().filter(leases.due(at)).exists():
-        background.ring(runs.RUN_CYCLES)
+CYCLES = CycleRunner()
+run_waiting = CYCLES.run_waiting
+ring_if_waiting = CYCLES.ring_if_waiting
+work = CYCLES.work
 
 
-def work(run: GrowthRun) -> None:
-    """Do one claimed run. Never raises: what breaks ends the run with a reason, or leaves it to its heir."""
-    try:
-        with leases.keep(run) as kept:
-            started_at = run.started_at or now()
-            leases.guarded(
-                run, was={"status__in": OPEN_STATUSES}, status=RunStatus.RUNNING, started_at=started_at
-            )
-            faults.point("growth.claimed")
-            _work(run, kept)
-    except Exception as error:  # noqa: BLE001 - a run must end with a reason, whatever broke
-        _settle(run, error)
-
-
-def _open() -> QuerySet[GrowthRun]:
-    return GrowthRun.objects.filter(status__in=OPEN_STATUSES).select_related("agent")
-
-
-def _work(run: GrowthRun, kept: leases.Kept) -> None:
-    """From context to end; the ends that need no writer come first."""
-    settings = effective_of(row_of(run.agent))
-    if run.attempt - run.n_host_failures > MAX_CRASHES:
-        runs.finish(run, RunStatus.FAILED, "gave_up", f"{run.attempt} attempts")
-    elif run.agent.archived_at is not None:
-        runs.finish(run, RunStatus.SKIPPED, "agent_archived")
-    elif settings.mode == Mode.OFF and not run.is_forced:
-        runs.finish(run, RunStatus.SKIPPED, "mode_off", mode=Mode.OFF)
-    else:
-        found = context.build(run, settings)
-        counts: dict[str, Any] = {
-            "n_diary": len(found.entries),
-            "n_diary_left_out": found.n_left_out,
-            "n_memories": len(found.memories),
-            "window_start_on": found.first_on,
-            "window_end_on": found.last_on,
-        }
-        if not found.entries:
-            runs.finish(run, RunStatus.SKIPPED, "no_diary", **counts)
-            return
-        written = _write(run, found, settings, kept, counts)
-        kept.check()
-        _conclude(run, written)
+def _look_back(run: GrowthRun, settings: EffectiveSettings, kept: leases.Kept) -> None:
+    found = context.build(run, settings)
+    counts: dict[str, Any] = {
+        "n_diary": len(found.entries),
+        "n_diary_left_out": found.n_left_out,
+        "n_memories": len(found.memories),
+        "window_start_on": found.first_on,
+        "window_end_on": found.last_on,
+    }
+    if not found.entries:
+        runs.finish(run, RunStatus.SKIPPED, "no_diary", **counts)
+        return
+    written = _write(run, found, settings, kept, counts)
+    kept.check()
+    _conclude(run, written)
 
 
 def _write(
@@ -126,7 +110,7 @@ def _write(
         values: dict[str, Any] = {"n_calls": n_calls, "guards": guards}
         runs.note(run, **values, **({"fingerprint": fingerprint} if fingerprint else {}))
 
-    return Rewrite(run, found, settings, on_step).write(is_last_try=run.n_host_failures >= len(BACKOFF_S))
+    return Rewrite(run, found, settings, on_step).write(is_last_try=CYCLES.is_last_try(run))
 
 
 def _conclude(run: GrowthRun, written: Written) -> None:
@@ -209,47 +193,3 @@ def _lists(
     new_likes, new_dislikes = resolve(liked.items, disliked.items)
     notes = [f"likes: {note}" for note in liked.notes] + [f"dislikes: {note}" for note in disliked.notes]
     return new_likes, new_dislikes, notes
-
-
-def _settle(run: GrowthRun, error: Exception) -> None:
-    """End a run after trouble; when even that fails, its lease runs out and it is taken up again."""
-    try:
-        _end(run, error)
-    except Exception:  # noqa: BLE001 - the database may be what broke
-        log.exception("growth_run_not_settled", run=run.pk)
-
-
-def _end(run: GrowthRun, error: Exception) -> None:
-    if isinstance(error, Conflict) and error.code == "lease_lost":
-        log.warning("growth_run_taken_over", run=run.pk)
-    elif isinstance(error, Unusable):
-        runs.finish(run, RunStatus.FAILED, "bad_shape", error.detail)
-    elif isinstance(error, LlmError) and error.retryable:
-        _after_host_trouble(run, error)
-    elif isinstance(error, DomainError) and error.code in EXPLANATIONS:
-        runs.finish(run, RunStatus.FAILED, error.code, error.message)
-    else:
-        log.error("growth_run_broke", run=run.pk, exc_info=error)
-        _after_crash(run, f"{type(error).__name__}: {error}"[:500])
-
-
-def _after_host_trouble(run: GrowthRun, error: LlmError) -> None:
-    """The host's trouble puts the run off three times, then it fails."""
-    if run.n_host_failures >= len(BACKOFF_S):
-        runs.finish(run, RunStatus.FAILED, "llm_unreachable", error.message)
-        return
-    wait_s = max(BACKOFF_S[run.n_host_failures], error.retry_after_s or 0)
-    _put_off(run, wait_s, error.message, n_host_failures=run.n_host_failures + 1)
-
-
-def _after_crash(run: GrowthRun, detail: str) -> None:
-    """Our own failure: twice more, then the run fails."""
-    if run.attempt - run.n_host_failures >= MAX_OWN_FAILURES:
-        runs.finish(run, RunStatus.FAILED, "internal_error", detail)
-    else:
-        _put_off(run, CRASH_BACKOFF_S, detail)
-
-
-def _put_off(run: GrowthRun, wait_s: float, detail: str, **values: Any) -> None:
-    due_at = now() + timedelta(seconds=wait_s)
-    leases.release(run, due_at, status=RunStatus.QUEUED, detail=detail, **values)

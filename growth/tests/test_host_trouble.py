@@ -99,7 +99,7 @@ def test_a_run_taken_over_by_another_worker_is_left_to_it(lived):
     def steal(_request):
         return reply()
 
-    claimed = leases.claim(cycle._open(), at=timezone.now())[0]
+    claimed = leases.claim(cycle.CYCLES.rows(), at=timezone.now())[0]
     GrowthRun.objects.filter(pk=run.pk).update(attempt=claimed.attempt + 1)
     with ScriptedHost([steal]) as host, host.installed():
         cycle.work(claimed)

@@ -145,7 +145,7 @@ def test_every_fault_point_of_growth_is_killed_at_by_a_test():
 def test_a_run_that_kills_its_worker_again_and_again_is_given_up(agent, live_week):
     live_week(agent)
     run: Any = runs.request(agent, by=None, door="command")
-    GrowthRun.objects.filter(pk=run.pk).update(status="running", attempt=cycle.MAX_CRASHES)
+    GrowthRun.objects.filter(pk=run.pk).update(status="running", attempt=cycle.CYCLES.patience.max_crashes)
     cycle.run_waiting()
     run.refresh_from_db()
     assert (run.status, run.reason) == ("failed", "gave_up")

@@ -67,7 +67,7 @@ def break_us(agent: Any, patch: Patch) -> None:
 
 
 def kill_workers(agent: Any, patch: Patch) -> None:
-    GrowthRun.objects.update(attempt=cycle.MAX_CRASHES)
+    GrowthRun.objects.update(attempt=cycle.CYCLES.patience.max_crashes)
 
 
 def tire_the_host(agent: Any, patch: Patch) -> None:

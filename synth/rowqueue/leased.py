@@ -19,3 +19,15 @@ class Leased(models.Model):
 
     class Meta:
         abstract = True
+
+
+class Tried(Leased):
+    """A leased row whose work asks a host that may be in trouble: put off from the row, up to a limit.
+
+    It also has `status` and `detail`; `synth.rowqueue.runner` moves them.
+    """
+
+    n_host_failures = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        abstract = True

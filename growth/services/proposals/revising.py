@@ -6,8 +6,7 @@ the old one pending; the request keeps the reason, and whoever was asked is told
 
 from __future__ import annotations
 
-import time
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -18,15 +17,16 @@ from django.utils.timezone import now
 from growth import proposal_text
 from growth.lists import read_list, resolve
 from growth.models import GrowthRun, Proposal, ProposalStatus, Revision
-from growth.services import context, patience, prompt_text
+from growth.services import context, prompt_text
+from growth.services.asking import AskingRunner
 from growth.services.effective import effective
 from growth.services.proposals import common, delivering, opening
 from growth.services.proposals.deciding import MAX_FEEDBACK_CHARS
 from growth.services.reasons import REVISIONS
-from growth.services.rewrite import PURPOSE, Rewrite, Unusable, Written
+from growth.services.rewrite import PURPOSE, Rewrite, Written
 from synth import background, faults
-from synth.errors import Conflict, DomainError, Refused
-from synth.llm import LlmError, is_configured
+from synth.errors import Conflict, Refused
+from synth.llm import is_configured
 from synth.prompts import fence
 from synth.rowqueue import leases
 from synth.services import audit, fields
@@ -94,60 +94,50 @@ def _saved(proposal: Proposal, by: Person, door: str, feedback: str, at: datetim
         ) from None
 
 
-def ring_if_waiting(at: datetime) -> None:
-    """Wake the worker when a revision is due: fresh, put off, or left by a dead worker."""
-    if _open().filter(leases.due(at)).exists():
-        background.ring(RUN_REVISIONS)
+class RevisionRunner(AskingRunner[Revision]):
+    """Waiting wishes to rewrite, one after the other."""
+
+    name = "growth_revision"
+    task = RUN_REVISIONS
+    claimed = "growth.revision.claimed"
+    reasons = REVISIONS
+
+    def rows(self) -> QuerySet[Revision]:
+        """Open revisions with their proposals, runs and agents."""
+        rows = Revision.objects.filter(status__in=OPEN)
+        return rows.select_related("proposal__agent", "proposal__run__agent")
+
+    def fail(self, row: Revision, reason: str, detail: str) -> None:
+        """`running → failed`; whoever was asked is told."""
+        _fail(row, reason, detail)
+
+    def do(self, row: Revision, kept: leases.Kept) -> None:
+        """Rewrite, unless there is nothing left to rewrite."""
+        if why := _moot(row.proposal, row.proposal.agent, now()):
+            _fail(row, why)
+        else:
+            _rewrite(row, kept)
 
 
-def revise_waiting() -> int:
-    """Work on revisions until none is waiting; returns how many were worked on."""
-    n_worked = 0
-    began = time.monotonic()
-    while rows := leases.claim(_open(), at=now(), limit=1):
-        _work(rows[0])
-        n_worked += 1
-        if time.monotonic() - began > patience.KNOCK_S:
-            background.ring(RUN_REVISIONS)
-            break
-    return n_worked
-
-
-def _open() -> QuerySet[Revision]:
-    rows = Revision.objects.filter(status__in=OPEN)
-    return rows.select_related("proposal__agent", "proposal__run__agent")
-
-
-def _work(revision: Revision) -> None:
-    """Do one claimed revision. Never raises."""
-    try:
-        with leases.keep(revision) as kept:
-            leases.guarded(revision, was={"status__in": OPEN}, status=Revision.Status.RUNNING)
-            faults.point("growth.revision.claimed")
-            _rewrite(revision, kept)
-    except Exception as error:  # noqa: BLE001 - a revision must end with a reason, whatever broke
-        _settle(revision, error)
+REWRITINGS = RevisionRunner()
+revise_waiting = REWRITINGS.run_waiting
+ring_if_waiting = REWRITINGS.ring_if_waiting
 
 
 def _rewrite(revision: Revision, kept: leases.Kept) -> None:
     proposal = revision.proposal
-    if revision.attempt - revision.n_host_failures > patience.MAX_CRASHES:
-        _fail(revision, "gave_up", f"{revision.attempt} attempts")
-    elif why := _moot(proposal, proposal.agent, now()):
-        _fail(revision, why)
-    else:
-        run = proposal.run or GrowthRun(agent=proposal.agent, created_at=proposal.created_at)
-        settings = effective(proposal.agent)
+    run = proposal.run or GrowthRun(agent=proposal.agent, created_at=proposal.created_at)
+    settings = effective(proposal.agent)
 
-        def on_step(n_calls: int, guards: list[dict[str, Any]], fingerprint: str) -> None:
-            kept.check()
-            values: dict[str, Any] = {"n_calls": n_calls, "guards": guards}
-            leases.guarded(revision, was={"status": Revision.Status.RUNNING}, **values)
-
-        work = _Revise(run, context.build(run, settings), settings, on_step, revision=revision)
-        written = work.write(is_last_try=revision.n_host_failures >= len(patience.BACKOFF_S))
+    def on_step(n_calls: int, guards: list[dict[str, Any]], fingerprint: str) -> None:
         kept.check()
-        _conclude(revision, written)
+        values: dict[str, Any] = {"n_calls": n_calls, "guards": guards}
+        leases.guarded(revision, was={"status": Revision.Status.RUNNING}, **values)
+
+    work = _Revise(run, context.build(run, settings), settings, on_step, revision=revision)
+    written = work.write(is_last_try=REWRITINGS.is_last_try(revision))
+    kept.check()
+    _conclude(revision, written)
 
 
 class _Revise(Rewrite):
@@ -249,43 +239,3 @@ def _fail(revision: Revision, reason: str, detail: str = "") -> None:
         title, body = proposal_text.not_rewritten(old.agent.name, old.pk, REVISIONS[reason], is_pending)
         delivering.notify(old, old.agent, f"revision-{revision.pk}", title, body)
     log.warning("growth_revision_failed", revision=revision.pk, proposal=revision.proposal_id, reason=reason)
-
-
-def _settle(revision: Revision, error: Exception) -> None:
-    """End a revision after trouble; when even that fails, its lease runs out and it is taken up again."""
-    try:
-        _end(revision, error)
-    except Exception:  # noqa: BLE001 - the database may be what broke
-        log.exception("growth_revision_not_settled", revision=revision.pk)
-
-
-def _end(revision: Revision, error: Exception) -> None:
-    if isinstance(error, Conflict) and error.code == "lease_lost":
-        log.warning("growth_revision_taken_over", revision=revision.pk)
-    elif isinstance(error, Unusable):
-        _fail(revision, "bad_shape", error.detail)
-    elif isinstance(error, LlmError) and error.retryable:
-        _after_host_trouble(revision, error)
-    elif isinstance(error, DomainError) and error.code in REVISIONS:
-        _fail(revision, error.code, error.message)
-    else:
-        log.error("growth_revision_broke", revision=revision.pk, exc_info=error)
-        detail = f"{type(error).__name__}: {error}"[:500]
-        if revision.attempt - revision.n_host_failures >= patience.MAX_OWN_FAILURES:
-            _fail(revision, "internal_error", detail)
-        else:
-            _put_off(revision, patience.CRASH_BACKOFF_S, detail)
-
-
-def _after_host_trouble(revision: Revision, error: LlmError) -> None:
-    n = revision.n_host_failures
-    if n >= len(patience.BACKOFF_S):
-        _fail(revision, "llm_unreachable", error.message)
-        return
-    wait_s = max(patience.BACKOFF_S[n], error.retry_after_s or 0)
-    _put_off(revision, wait_s, error.message, n_host_failures=n + 1)
-
-
-def _put_off(revision: Revision, wait_s: float, detail: str, **values: Any) -> None:
-    due_at = now() + timedelta(seconds=wait_s)
-    leases.release(revision, due_at, status=Revision.Status.QUEUED, detail=detail[:500], **values)

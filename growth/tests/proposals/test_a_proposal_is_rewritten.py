@@ -8,10 +8,11 @@ import pytest
 from django.utils import timezone
 
 from growth.models import Proposal, Revision
-from growth.services import patience, proposals
+from growth.services import proposals
 from growth.tests.cycles import ABSTRACT, NOTE, current, reply
 from growth.tests.proposals.desk import CONCRETE, again, audits, inbox, prompt_of, propose, rewrite_with
 from synth.errors import Conflict, Invalid, Refused
+from synth.rowqueue.runner import Patience
 from synth.services import agents
 from synth.testing.scripted_host import ScriptedHost
 
@@ -180,7 +181,7 @@ def propose_again(agent):
 
 def test_a_worker_that_dies_again_and_again_gives_up(agent, proposal, trainer, with_model):
     revision = ask(proposal, trainer)
-    Revision.objects.update(status="running", attempt=patience.MAX_CRASHES)
+    Revision.objects.update(status="running", attempt=Patience().max_crashes)
     rewrite_with()
     revision.refresh_from_db()
     assert (revision.status, revision.reason) == ("failed", "gave_up")
