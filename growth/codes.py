@@ -13,6 +13,7 @@ CODES: dict[str, str] = {
     "already_rejected": "The proposal was rejected before; `by` and `at` say by whom and when.",
     "already_stale": "The proposal was found to be written against an older self or older lists.",
     "already_superseded": "A newer proposal took its place.",
+    "bad_target": "The dialogue is with another agent; never seen over REST, the proposal is undelivered.",
     "blank": "What is to be applied may not be blank.",
     "blank_growth": "A blank reflection is never saved automatically.",
     "cycle_running": "A cycle of the agent is queued or running; `run` names it.",

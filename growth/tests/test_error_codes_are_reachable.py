@@ -12,8 +12,9 @@ from django.utils.timezone import now
 from growth.codes import CODES
 from growth.models import ProposalStatus
 from growth.services import proposals, runs, settings, states
-from growth.services.proposals import expiring, opening
+from growth.services.proposals import delivering, expiring, opening
 from growth.tests.cycles import NOTE
+from growth.tests.proposals.desk import chat_with
 from synth.errors import DomainError
 from synth.services import agents
 from synth.testing import errors_raised
@@ -89,6 +90,13 @@ class Ways:
         runs.request(self.agent, **CLI)
         runs.request(self.agent, **CLI)
 
+    def to_another_agents_dialogue(self) -> None:
+        other = agents.create(slug="minato", name="Minato")
+        path = f"dialogue/{chat_with(other, self.trainer).pk}"
+        settings.change(self.agent, {"request_interface_path": path}, **CLI)
+        row = propose(self.agent)
+        delivering._to_targets(row, self.agent, settings.effective(self.agent), "Title", "Body", "again")
+
     def switched_off(self) -> None:
         settings.change(self.agent, {"mode": "off"}, **CLI)
         runs.request(self.agent, **CLI)
@@ -105,6 +113,7 @@ WAYS: dict[str, Callable[[Ways], Any]] = {
     "already_rejected": lambda ways: ways.decided(proposals.reject),
     "already_stale": Ways.found_stale,
     "already_superseded": Ways.superseded,
+    "bad_target": Ways.to_another_agents_dialogue,
     "blank": lambda ways: ways.decide(propose(ways.agent), content=" "),
     "blank_growth": Ways.blank_growth,
     "cycle_running": Ways.request_twice,
