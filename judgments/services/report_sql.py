@@ -45,14 +45,17 @@ class Labelled:
 def groups(name: str, since: datetime, key_id: int | None) -> list[Group]:
     """Counts by wording, served model and caller."""
     sql = f"""
-        SELECT r.version_id, r.served_model, r.api_key_id, coalesce(max(k.prefix), ''), r.failure, r.skipped,
+        SELECT r.version_id, r.served_model, r.api_key_id, r.failure, r.skipped,
                count(*), count(*) FILTER (WHERE r.n_labels = 0)
-        FROM judgments_run r LEFT JOIN synth_apikey k ON k.id = r.api_key_id
+        FROM judgments_run r
         WHERE r.judgment = %s AND r.at >= %s {_of_key(key_id)}
         GROUP BY r.version_id, r.served_model, r.api_key_id, r.failure, r.skipped"""  # noqa: S608 - own text
     found: dict[tuple[Any, ...], Group] = {}
-    for version, model, key, prefix, failure, skipped, n, n_unlabelled in _rows(sql, name, since, key_id):
-        one = found.setdefault((version, model, key), Group(version, model, key, prefix))
+    rows = _rows(sql, name, since, key_id)
+    prefixes = _prefixes({row[2] for row in rows if row[2] is not None})
+    for version, model, key, failure, skipped, n, n_unlabelled in rows:
+        caller = prefixes.get(key, "")
+        one = found.setdefault((version, model, key), Group(version, model, key, caller))
         one.n_runs += n
         one.n_unlabelled += n_unlabelled if not failure and not skipped else 0
         if failure:
@@ -62,6 +65,10 @@ def groups(name: str, since: datetime, key_id: int | None) -> list[Group]:
             one.n_skipped += n
             one.skipped[skipped] = one.skipped.get(skipped, 0) + n
     return list(found.values())
+
+
+def _prefixes(ids: set[int]) -> dict[int, str]:
+    return dict(_rows("SELECT id, prefix FROM synth_apikey WHERE id = ANY(%s)", list(ids))) if ids else {}
 
 
 def histogram(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from synth.stack.home import CHECKOUT
 from synth.tests.stack.tree import REAL, Tree
 
 pytestmark = pytest.mark.slow
@@ -113,3 +116,18 @@ def test_a_get_of_the_endpoint_is_a_405(url):
     answer = httpx.get(f"{url}/v1/systemone")
     assert answer.status_code == 405 and answer.json()["detail"]["error_type"] == "method_not_allowed"
     assert not answer.is_redirect
+
+
+PAGE = (CHECKOUT / "docs" / "systemone.md").read_text()
+EXAMPLES = re.findall(r"```(bash|python)\n(.*?)```", PAGE, re.S)
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_the_examples_of_the_page_run(url, key, number):
+    language, text = EXAMPLES[number]
+    shell = [sys.executable] if language == "python" else ["bash", "-euo", "pipefail"]
+    command = [*shell, "-c", text]
+    env = {**os.environ, "URL": url, "KEY": key}
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 and run.stdout.strip(), run.stdout + run.stderr
+    assert "error" not in run.stdout and "detail" not in run.stdout, run.stdout
