@@ -220,6 +220,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "synth.api.openapi.document_answers",
+        "judgments.api.openapi.add_wire",
     ],
 }
 RATE_PER_KEY: int = _read("RATE_PER_KEY")
