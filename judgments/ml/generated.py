@@ -25,7 +25,10 @@ N_ENGLISH_KIT = 6  # the first phrases of a kit are English
 
 @dataclass(frozen=True)
 class Row:
-    """One labelled state. `options` are name → text for a choice, {} for a noul; `label` is one of them."""
+    """One labelled state. `options` are name → text for a choice, {} for a noul; `label` is one of them.
+
+    `group` is the phrase or topic it was made from: rows to calibrate on are kept by group.
+    """
 
     family: str
     state: dict[str, Any]
@@ -33,6 +36,7 @@ class Row:
     options: dict[str, str]
     is_test: bool
     language: str = "en"
+    group: str = ""
 
 
 @cache
@@ -104,7 +108,7 @@ def _decision(rng: random.Random) -> Made:
             "last_line": rng.choice(said),
             "proposal": rng.choice(data["proposals"]),
         }
-        yield Row("growth.decision", state, label, options, is_test(phrase), language)
+        yield Row("growth.decision", state, label, options, is_test(phrase), language, phrase)
 
 
 def _facts(rng: random.Random, topic: str, who: str) -> list[str]:
@@ -134,7 +138,7 @@ def _grounded(rng: random.Random) -> Made:
         evidence = [rng.choice(["", "Today: ", "We talked. "]) + fact for fact in facts]
         rng.shuffle(evidence)
         state = {"line": rng.choice(verbs) + claim + ".", "evidence": evidence}
-        yield Row("growth.grounded", state, "true" if kind == "same" else "false", {}, part)
+        yield Row("growth.grounded", state, "true" if kind == "same" else "false", {}, part, "en", topics[0])
 
 
 def _filled(rng: random.Random, template: Any) -> Any:
@@ -168,7 +172,9 @@ def _allow(rng: random.Random) -> Made:
         rng.shuffle(earlier)
         state = {"action": action, "arguments": arguments, "diff": "", "earlier": earlier}
         right = "true" if label == "yes" else "false"
-        yield Row("approvals.allow", state, right, {}, is_test(json.dumps(template)))
+        yield Row(
+            "approvals.allow", state, right, {}, is_test(json.dumps(template)), "en", json.dumps(template)
+        )
 
 
 def _progress(rng: random.Random) -> Made:
@@ -196,7 +202,7 @@ def _progress(rng: random.Random) -> Made:
         state = {"request": request, "calls": calls, "n_calls": rng.choice([50, 100, 150])}
         state["elapsed_s"] = rng.randint(60, 3000)
         right = "true" if kind == "well" else "false"
-        yield Row("check-in.progress", state, right, {}, is_test(request))
+        yield Row("check-in.progress", state, right, {}, is_test(request), "en", request)
 
 
 def _candidate(rng: random.Random) -> Made:
@@ -210,7 +216,7 @@ def _candidate(rng: random.Random) -> Made:
         language = rng.choice(["en", "en", "en", "de", "ja", "zh", "es", "ru"])
         talk = rng.choice(topics[about]["talk"] if language == "en" else topics[about][language])
         state = {"conversation": _noisy(rng, talk), "memory": memory}
-        yield Row("context.candidate", state, "true" if is_related else "false", {}, part, language)
+        yield Row("context.candidate", state, "true" if is_related else "false", {}, part, language, topic)
 
 
 def _toolkit(rng: random.Random) -> Made:
@@ -225,7 +231,7 @@ def _toolkit(rng: random.Random) -> Made:
         prompt = rng.choice(source[1:])
         language = "en" if source.index(prompt) <= N_ENGLISH_KIT else "other"
         state = {"prompt": _noisy(rng, prompt), "toolkits": {name: kits[name][0] for name in names}}
-        yield Row("toolkit.suggest", state, label, options, is_test(prompt), language)
+        yield Row("toolkit.suggest", state, label, options, is_test(prompt), language, prompt)
 
 
 def _act(rng: random.Random) -> Made:

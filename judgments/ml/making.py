@@ -75,6 +75,7 @@ def labelled(name: str, file: Path) -> list[generated.Row]:
         found = json.loads(line)
         label = found["label"]
         text = str(label).lower() if isinstance(label, bool) else str(label)
-        is_test = generated.is_test(json.dumps(found["state"], sort_keys=True))
-        rows.append(generated.Row(name, found["state"], text, found.get("options", {}), is_test))
+        group = json.dumps(found["state"], sort_keys=True)
+        is_test = generated.is_test(group)
+        rows.append(generated.Row(name, found["state"], text, found.get("options", {}), is_test, group=group))
     return rows

@@ -95,7 +95,8 @@ ROLES: dict[str, Role] = {
             command=("python", "manage.py", "inference_worker"),
             healthcheck=_alive("torch"),
             grace_s=22,
-            env={"TOKENIZERS_PARALLELISM": "false"},
+            # Threads that wait must not spin: the other processes share the cores.
+            env={"TOKENIZERS_PARALLELISM": "false", "OMP_WAIT_POLICY": "PASSIVE"},
             needs_module="torch",
         ),
         Role(
