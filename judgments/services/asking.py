@@ -73,7 +73,7 @@ def judge(
     InStreamHandler, InTransaction. `quotes` are ids of runs whose words the state repeats; `is_saved=False`
     is for guests' turns, warm-ups and checks. `agent` is found by a dialogue's session.
     """
-    database.leave()
+    database.check()
     asking = prepare(
         name, state, session=session, agent=agent, quotes=tuple(quotes), chain_link=chain_link,
         session_model=session_model, api_key_id=api_key_id, is_saved=is_saved, is_test=is_test,

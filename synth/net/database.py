@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 class InTransaction(RuntimeError):
     """A call to another host was about to be made inside a transaction."""
+
+
+def check() -> None:
+    """InTransaction when this thread is in a transaction; nothing is closed.
+
+    The transaction that Django's test case wraps around a test does not count.
+    """
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block and not _is_test_only(connection):
+            raise InTransaction("inside a transaction")
 
 
 def leave() -> None:
@@ -14,12 +25,14 @@ def leave() -> None:
 
     The transaction that Django's test case wraps around a test does not count, and stays open.
     """
+    check()
     for connection in connections.all(initialized_only=True):
-        blocks = getattr(connection, "atomic_blocks", [])
-        is_test_only = bool(blocks) and all(getattr(block, "_from_testcase", False) for block in blocks)
-        if connection.in_atomic_block and not is_test_only:
-            raise InTransaction("inside a transaction")
         if not connection.in_atomic_block:
-            if connection.connection is not None and not connection.autocommit:
+            if connection.connection is not None and not connection.get_autocommit():
                 raise InTransaction("autocommit is off")
             connection.close()
+
+
+def _is_test_only(connection: BaseDatabaseWrapper) -> bool:
+    blocks = getattr(connection, "atomic_blocks", [])
+    return bool(blocks) and all(getattr(block, "_from_testcase", False) for block in blocks)

@@ -26,8 +26,8 @@ VERSIONS = """
     FROM generate_series(0, 20) g"""
 RUNS = """
     INSERT INTO judgments_run (id, judgment, version_id, at, day, state, is_truncated, is_asked, skipped,
-        origin, mode, host, model, served_model, answers, usage, failure, failure_text, latency_ms, session_id,
-        session_model, chain_link, quotes, is_test, positive, negative, n_labels, n_bytes)
+        origin, mode, host, model, served_model, answers, usage, failure, failure_text, latency_ms,
+        session_id, session_model, chain_link, quotes, is_test, positive, negative, n_labels, n_bytes)
     SELECT gen_random_uuid(), 'app.j' || k, v.id, t, t::date, '{"talk":"a boat and a garden"}',
         false, true, '', 'live', 'audit', '127.0.0.1:8080', 'jev-latest', 'synth-x@' || g %% 2,
         jsonb_build_object('q', jsonb_build_object('type', 'noul', 'noul', round(random()::numeric, 4))),
@@ -40,7 +40,8 @@ RUNS = """
 LABELS = """
     INSERT INTO judgments_runevent (run_id, judgment, kind, value, question, by, strength, data, at)
     SELECT id, judgment, 'label',
-        CASE WHEN random() < (answers #>> '{q,noul}')::float THEN 'yes' ELSE 'no' END, '', 'app:user', 'strong', NULL, at
+        CASE WHEN random() < (answers #>> '{q,noul}')::float THEN 'yes' ELSE 'no' END,
+        '', 'app:user', 'strong', NULL, at
     FROM judgments_run WHERE n_labels = 1"""
 
 
