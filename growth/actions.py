@@ -98,8 +98,10 @@ def _decide(turn: Turn, proposal: Proposal, kind: Kind, feedback: str) -> Outcom
     is_same = turn.notes.get(opener.PROPOSAL) == proposal.pk
     said = str(turn.notes.get(opener.DECISION, "")) if is_same else ""
     wanted = "approve" if kind == Kind.BARE else str(kind)
-    if kind == Kind.BARE and said != "approve":
-        return _refused("not_said")
+    if wanted == "approve" and said != "approve":
+        return _refused(
+            "not_said"
+        )  # a payload alone never approves: it is the model's word, not the trainer's
     if said in CLEAR and said != wanted:
         return _refused("not_said")
     if not opener.was_shown(turn, proposal):

@@ -140,7 +140,8 @@ def _asked(turn: Turn, message: Message, proposal: Proposal) -> Asked:
         message=message.content,
         proposal=_summary(proposal),
         last_line=said.content if said is not None else "",
-        is_answer=said is not None and said.role == "proactive" and shows(said, proposal),
+        # The first line of a dialogue answers what came to the trainer elsewhere; nothing was asked here.
+        is_answer=said is None or (said.role == "proactive" and shows(said, proposal)),
     )
 
 

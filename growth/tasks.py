@@ -15,7 +15,7 @@ def start_due() -> None:
     cycle.ring_if_waiting(now())
 
 
-@shared_task(name="growth.run_cycles", queue="llm")
+@shared_task(name="growth.run_cycles")
 def run_cycles() -> None:
     """Run queued cycles, and those a dead worker left, until none is waiting."""
     cycle.run_waiting()
@@ -28,7 +28,7 @@ def tend_proposals() -> None:
     proposals.ring_if_waiting(now())
 
 
-@shared_task(name="growth.run_revisions", queue="llm")
+@shared_task(name="growth.run_revisions")
 def run_revisions() -> None:
     """Work on the revisions trainers asked for, and those a dead worker left, until none is waiting."""
     proposals.revise_waiting()

@@ -97,15 +97,9 @@ def configure(level: str, fmt: str) -> None:
         # Hidden last, so that nothing added on the way slips past.
         "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, last],
     }
-    quiet = (
-        "httpx",
-        "httpcore",
-        "openai",
-        "axes.apps",
-        "django_structlog.celery",
-        "celery.worker.strategy",
-        "celery.beat",
-    )
+    quiet = ["httpx", "httpcore", "openai", "axes.apps", "django_structlog.celery"]
+    if level != "debug":  # every ring and tick is a line there
+        quiet += ["celery.worker.strategy", "celery.beat"]
     logging.config.dictConfig(
         {
             "version": 1,

@@ -94,8 +94,15 @@ def test_a_plain_no_discards_it(agent, asked, trainer, words):
     assert "rejected your proposed" in prompt_of(host)
 
 
+@pytest.mark.parametrize("words", ["va bene", "いいよ"])
+def test_a_plain_yes_that_opens_a_dialogue_answers_what_came_to_the_inbox(agent, mailed, trainer, words):
+    _, host = say(mailed, trainer, words, "Thank you.")
+    assert current(agent).content == NOTE and len(host.requests) == 1
+
+
 @pytest.mark.parametrize("words", ["va bene", "いいよ", "sure, make it so, little bird"])
 def test_elsewhere_the_model_reads_what_the_trainer_means(agent, mailed, trainer, words):
+    say(mailed, trainer, "How was the rain?", verdict("none"), "Wet.")
     _, host = say(mailed, trainer, words, verdict("approve"), "Thank you.")
     assert current(agent).content == NOTE and len(host.requests) == 2
     judged = prompt_of(host, 0)
@@ -233,7 +240,8 @@ def test_a_weak_models_claim_changes_nothing(agent, mailed, trainer):
     [
         ("none", "{}", False), ("unsure", "{}", False), ("none", '{"approve": true}', False),
         ("none", '{"approve": false}', False), ("none", '{"revise": true, "feedback": "x"}', False),
-        ("unsure", '{"approve": true}', True), ("unsure", '{"approve": "YES "}', True),
+        ("unsure", '{"approve": true}', False), ("unsure", '{"approve": "YES "}', False),
+        ("unsure", '{"approve": false}', True), ("unsure", '{"approve": " No"}', True),
         ("unsure", '{"approve": "maybe"}', False), ("unsure", '{"approve": ""}', False),
         ("unsure", '{"approve": null}', False), ("unsure", '{"approve": "nein"}', False),
         ("unsure", '{"approve": [true]}', False), ("unsure", '{"approved": true}', False),
@@ -244,8 +252,9 @@ def test_a_weak_models_claim_changes_nothing(agent, mailed, trainer):
 def test_only_a_clear_payload_that_fits_the_message_decides(agent, mailed, trainer, said, payload, applied):
     action = calls_action("apply_growth_proposal", payload)
     _, host = say(mailed, trainer, "Well then.", verdict(said), action, "So.", "So.", "So.")
-    assert (current(agent) is not None) is applied
+    assert current(agent) is None
     if applied:
+        assert pending(agent) is None
         assert audits(action="apply_growth_proposal")[-1][:3] == ("tomas", "chat", "done")
     else:
         assert pending(agent) is not None

@@ -35,7 +35,7 @@ def env(**extra: str) -> dict[str, str]:
         "REDIS_URL": redis_url(),
         "PYTHONPATH": path,
         "LOG_FORMAT": "json",
-        "LOG_LEVEL": "info",
+        "LOG_LEVEL": "debug",
         **extra,
     }
 

@@ -106,7 +106,13 @@ def test_a_make_that_is_signalled_alone_takes_the_stack_down(new_tree, tmp_path,
     makefile.write_text(f"run:\n\t@exec '{tree.python}' {' '.join(DUMMY)}\n")
     with open(tree.log, "wb") as out:
         make = subprocess.Popen(
-            ["make", "-f", str(makefile), "run"], env=tree.env, cwd=CHECKOUT, stdout=out, stderr=out
+            ["make", "-f", str(makefile), "run"],
+            env=tree.env,
+            cwd=CHECKOUT,
+            stdout=out,
+            stderr=out,
+            # A runner started in the background ignores SIGINT, and its children would inherit that.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
     assert wait(lambda: "READY" in tree.output())
     make.send_signal(sig)
