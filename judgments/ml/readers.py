@@ -25,7 +25,6 @@ from judgments.questions import Question
 MAX_STATE_TOKENS = 8_192
 MAX_QUESTION_TOKENS = 32_768
 COSINE_TEMPERATURE = 0.02
-PRIOR = 0.5  # how much of an option's likeness to the bare question is taken off
 
 Asked = tuple[Any, Question]
 
@@ -158,11 +157,8 @@ def _question_texts(question: Question) -> list[str]:
 
 
 def _by_cosine(state: Any, question: Question, read: dict[str, Read]) -> list[float]:
-    """How near the state is to each option, less how near the bare question is."""
+    """How near the state is to each option. Taking the bare question's own likeness off made it worse."""
     options = torch.stack([read[text].mean for _, text in option_texts(question)])
     near = options @ read[plain(state)].mean
-    instructions = plain(question.instructions or "")
-    if instructions:
-        near = near - PRIOR * (options @ read[instructions].mean)
     numbers: list[float] = (near / COSINE_TEMPERATURE).softmax(-1).tolist()
     return numbers

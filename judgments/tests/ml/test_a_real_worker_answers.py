@@ -50,7 +50,7 @@ def ask(state, *questions, seconds=60.0):
 
 CHOICE = {
     "type": "choice",
-    "criteria": {"kitchen": "Cooking and food.", "office": "Work at a desk.", "forest": None},
+    "criteria": {"kitchen": "Cooking and food.", "office": "Work at a desk.", "forest": "Trees and animals."},
 }
 
 
@@ -60,16 +60,17 @@ def test_each_reader_says_who_it_is(worker):
     answer = reply.answers[decision.id]
     assert answer["choice"] == "approve" and answer["x_calibrated"] is True
     assert answer["x_reader"].startswith("head:growth.decision@")
-    reply = ask("She stirs the soup.", question(CHOICE), question({"type": "noul", "instructions": "x?"}))
+    reply = ask("She stirs the soup.", question(CHOICE))
+    assert reply.answers["q"]["x_reader"] == "embedding"
     assert reply.usage["input_tokens"] > 0
     assert reply.served_model.startswith("synth-systemone@")
 
 
 def test_obvious_choices_are_right(worker):
     states = {
-        "She stirs the soup.": "kitchen",
-        "Er tippt einen Bericht.": "office",
-        "鹿が木の間を歩く。": "forest",
+        "She cooks soup for dinner.": "kitchen",
+        "Er sitzt bei der Arbeit am Schreibtisch.": "office",
+        "森の木の間を鹿が歩く。": "forest",
     }
     found = {state: ask(state, question(CHOICE)).answers["q"]["choice"] for state in states}
     assert found == states
