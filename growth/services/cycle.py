@@ -42,7 +42,6 @@ class CycleRunner(AskingRunner[GrowthRun]):
 
     name = "growth_run"
     task = runs.RUN_CYCLES
-    claimed = "growth.claimed"
     reasons = EXPLANATIONS
     rings_ahead = True
 
@@ -60,6 +59,7 @@ class CycleRunner(AskingRunner[GrowthRun]):
 
     def do(self, row: GrowthRun, kept: leases.Kept) -> None:
         """From context to end; the ends that need no writer come first."""
+        faults.point("growth.claimed")
         settings = effective_of(row_of(row.agent))
         if row.agent.archived_at is not None:
             runs.finish(row, RunStatus.SKIPPED, "agent_archived")

@@ -17,7 +17,7 @@ import structlog
 from django.db.models import QuerySet
 from django.utils.timezone import now
 
-from synth import background, faults
+from synth import background
 from synth.errors import Conflict
 from synth.rowqueue import leases
 from synth.rowqueue.leased import Tried
@@ -50,11 +50,10 @@ class Ending:
 
 
 class RowRunner(ABC, Generic[R]):
-    """`name` begins the names of log events, `task` is rung for rows, `claimed` is a fault point."""
+    """`name` begins the names of log events, `task` is rung for rows."""
 
     name: ClassVar[str]
     task: ClassVar[str]
-    claimed: ClassVar[str]
     open_statuses: ClassVar[tuple[str, str]] = ("queued", "running")
     patience: ClassVar[Patience] = Patience()
     rings_ahead: ClassVar[bool] = False
@@ -105,7 +104,6 @@ class RowRunner(ABC, Generic[R]):
             with leases.keep(row) as kept:
                 was = {"status__in": (queued, running)}
                 leases.guarded(row, was=was, status=running, **self.starting(row))
-                faults.point(self.claimed)
                 if row.attempt - row.n_host_failures > self.patience.max_crashes:
                     self.fail(row, "gave_up", f"{row.attempt} attempts")
                 else:

@@ -99,7 +99,6 @@ class RevisionRunner(AskingRunner[Revision]):
 
     name = "growth_revision"
     task = RUN_REVISIONS
-    claimed = "growth.revision.claimed"
     reasons = REVISIONS
 
     def rows(self) -> QuerySet[Revision]:
@@ -113,6 +112,7 @@ class RevisionRunner(AskingRunner[Revision]):
 
     def do(self, row: Revision, kept: leases.Kept) -> None:
         """Rewrite, unless there is nothing left to rewrite."""
+        faults.point("growth.revision.claimed")
         if why := _moot(row.proposal, row.proposal.agent, now()):
             _fail(row, why)
         else:
