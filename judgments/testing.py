@@ -1,9 +1,9 @@
 """The pytest fixture `judgments`: scripted answers, real rows, no network. Loaded by pytest itself.
 
-    def test_it_acts_on_a_yes(judgments):
-        judgments.answer("growth.decision", [0.9, 0.1, 0, 0])
-        ...
-        assert judgments.runs("growth.decision")[0].answers
+def test_it_acts_on_a_yes(judgments):
+    judgments.answer("growth.decision", [0.9, 0.1, 0, 0])
+    ...
+    assert judgments.runs("growth.decision")[0].answers
 """
 
 from __future__ import annotations

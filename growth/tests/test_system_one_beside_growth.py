@@ -87,9 +87,7 @@ def test_recall_in_a_dialogue_is_looked_at_and_keeps_its_order(judgments, agent)
     dialogue = dialogues.create(agent, people.ensure("jay"))
     plain = memories.recall(agent, "Ana tram", about=None, limit=5)
     assert not LaterAsk.objects.exists()
-    found = memories.recall(
-        agent, "Ana tram", about=None, limit=5, session=dialogues.session(dialogue)
-    )
+    found = memories.recall(agent, "Ana tram", about=None, limit=5, session=dialogues.session(dialogue))
     assert [one.memory.pk for one in found] == [one.memory.pk for one in plain]
     judgments.wait()
     assert Run.objects.get().state == {"memory": found[0].memory.text, "talk": "Ana tram"}

@@ -183,4 +183,3 @@ def with_charts(report: dict[str, Any]) -> dict[str, Any]:
 
 def _pretty(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False, indent=2)
-

@@ -84,9 +84,7 @@ class JudgmentDetail(Judgments):
         """Its questions and settings. Operators only."""
         return Response(shapes.JudgmentOut(shown(self.found(name))).data)
 
-    @extend_schema(
-        operation_id="judgment_change", request=shapes.JudgmentPatch, responses=shapes.JudgmentOut
-    )
+    @extend_schema(operation_id="judgment_change", request=shapes.JudgmentPatch, responses=shapes.JudgmentOut)
     def patch(self, request: Request, name: str) -> Response:
         """Change mode, host or model. 422 `core_judgment` for a core judgment's host or model."""
         declaration = self.found(name)

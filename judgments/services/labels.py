@@ -119,4 +119,3 @@ def _short(text: Any, field: str) -> None:
         raise ValueError(f"{field} is a text of 1–{MAX_CHARS} characters")
     if strict_json.saveable(text) != text:
         raise ValueError(f"{field} holds a NUL or half a character")
-

@@ -196,4 +196,3 @@ def forget_done(at: datetime) -> int:
     """Delete closed asks of more than a day ago; how many. Their runs stay."""
     old = LaterAsk.objects.filter(status=LaterStatus.DONE, finished_at__lt=at - timedelta(days=1))
     return old.delete()[0]
-

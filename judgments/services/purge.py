@@ -75,9 +75,7 @@ def _traced(traces: Traces) -> Counter[str]:
         for row in Run.objects.only("pk", "state", "answers", "failure_text").iterator(chunk_size=_CHUNK)
         if any(traces.are_in(_text(value)) for value in (row.state, row.answers, row.failure_text))
     }
-    waiting = [
-        row.pk for row in LaterAsk.objects.exclude(status="done") if traces.are_in(_text(row.state))
-    ]
+    waiting = [row.pk for row in LaterAsk.objects.exclude(status="done") if traces.are_in(_text(row.state))]
     wordings = JudgmentVersion.objects.iterator(chunk_size=_CHUNK)
     versions = [row.pk for row in wordings if traces.are_in(_text(row.questions))]
     rows = Run.objects.filter(Q(pk__in=found) | Q(version__in=versions))
