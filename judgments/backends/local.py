@@ -35,7 +35,7 @@ def send(host: HostConfig, ask: Ask, deadline: float) -> Raw:
         raise Failure("overloaded", error.text, status=529, retry_after_s=error.retry_after_s) from None
     except queue.Late:
         raise Failure("timeout", "The torch worker did not answer in time.") from None
-    except queue.Unavailable as error:
+    except queue.NoWorker as error:
         text = f"{error.reason}: {error.text}" if error.text else error.reason
         raise Failure("unreachable", text) from None
     except queue.Rejected as error:

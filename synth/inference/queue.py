@@ -52,7 +52,7 @@ class NoAnswer(Exception):
         self.text = text
 
 
-class Unavailable(NoAnswer):
+class NoWorker(NoAnswer):
     """No worker runs, Redis is away, or the worker died with the ask (503)."""
 
 
@@ -111,7 +111,7 @@ def ask(
         _add(envelope(ask_id, kind, payload, deadline).dumps(), priority)
         return _wait(ask_id, deadline, is_cancelled)
     except redis.RedisError as error:
-        raise Unavailable("redis_down", str(error)[:200]) from None
+        raise NoWorker("redis_down", str(error)[:200]) from None
 
 
 def cancel(ask_id: str) -> None:
@@ -124,7 +124,7 @@ def _add(raw: str, priority: str) -> None:
     keys = [ALIVE_KEY, queue_key(priority), *queues]
     found = int(client().eval(_ADD, len(keys), *keys, raw, BOUND))
     if found == -1:
-        raise Unavailable(NO_WORKER, "No torch worker runs.")
+        raise NoWorker(NO_WORKER, "No torch worker runs.")
     if found == -2:
         raise Overloaded("queue_full", f"{BOUND} asks wait already.")
 
@@ -147,10 +147,10 @@ def _wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None)
             looked_at = time.time()
             if not client().exists(ALIVE_KEY):
                 cancel(ask_id)
-                raise Unavailable(NO_WORKER, "The torch worker stopped.")
+                raise NoWorker(NO_WORKER, "The torch worker stopped.")
     cancel(ask_id)
     if not client().exists(ALIVE_KEY):
-        raise Unavailable(NO_WORKER, "The torch worker stopped.")
+        raise NoWorker(NO_WORKER, "The torch worker stopped.")
     raise Late("late", "The deadline passed.")
 
 
@@ -158,5 +158,5 @@ def _said(problem: Problem) -> NoAnswer:
     if problem.code == "late":
         return Late("late", problem.text)
     if problem.code in ("no_such_kind", "not_installed"):
-        return Unavailable(problem.code, problem.text)
+        return NoWorker(problem.code, problem.text)
     return Rejected(problem)

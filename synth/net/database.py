@@ -28,7 +28,7 @@ def leave() -> None:
     check()
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
-            if connection.connection is not None and not connection.get_autocommit():
+            if connection.connection is not None and not connection.autocommit:
                 raise InTransaction("autocommit is off")
             connection.close()
 

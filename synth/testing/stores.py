@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import tempfile
+from collections.abc import MutableMapping
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,20 @@ def start() -> None:
         # Fixed values: tests run with servers given too, where no file of secrets may be used.
         os.environ.setdefault(name, "dGVzdHMtb25seS10ZXN0cy1vbmx5LXRlc3RzLW9ubHk=")
     if check_urls():
+        own_redis_database(os.environ)
         return
     home = Home(Path(tempfile.mkdtemp(prefix="synth-test-")).resolve())
     user = User(home, "--losable", "--temporary")
     user.join()
     set_urls(home)
     atexit.register(user.leave)
+
+
+def own_redis_database(env: MutableMapping[str, str]) -> None:
+    """Give a pytest-xdist worker a Redis database of its own: tests flush theirs while others count in it."""
+    worker = env.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if worker.isdigit() and env["REDIS_URL"].startswith("unix://"):
+        env["REDIS_URL"] = f"{env['REDIS_URL'].partition('?')[0]}?db={int(worker) % 15 + 1}"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -12,7 +12,7 @@ import pytest
 
 from synth.tests.inference.serving import a_worker, at_once, end, outcome, start_worker, wait_served
 
-ENDS = {"answered", "Unavailable", "Overloaded", "Late"}
+ENDS = {"answered", "NoWorker", "Overloaded", "Late"}
 
 
 def client(stop: threading.Event, found: list[tuple[str, float]], deadline_s: float) -> None:
@@ -62,7 +62,7 @@ def test_an_ask_that_kills_the_worker_does_not_kill_the_next_one():
     with a_worker() as process:
         word = outcome({"die": True}, 6.0)
         process.wait(timeout=10)
-        assert word in {"Unavailable", "Late"}
+        assert word in {"NoWorker", "Late"}
         second = start_worker()
         try:
             wait_served()
