@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ log = structlog.get_logger(__name__)
 class Runner:
     """Loads the encoder and the heads once; answers batches."""
 
-    keep_alive_s = 0.0
+    keep_alive_s = 600.0
 
     def __init__(self) -> None:
         self.readers: Readers | None = None
@@ -52,8 +53,9 @@ class Runner:
         self.readers.reading.read(["warm up"])
 
     def unload(self) -> None:
-        """Forget everything."""
+        """Forget everything; the memory goes back to the system."""
         self.readers = None
+        gc.collect()
 
     def run(self, batch: Sequence[dict[str, Any]]) -> list[Answer]:
         """One body a payload `{"ask": JSON of the wire}`; a Problem for one that is too long or no ask."""

@@ -55,13 +55,10 @@ class Serving:
         self._name = uuid4().hex
         self._quit = threading.Event()
 
-    def serve(self, *, preload: bool = True) -> None:
-        """Sign, load what keeps alive for ever, then answer asks until told to stop."""
+    def serve(self) -> None:
+        """Sign, then answer asks until told to stop. An idle install keeps no model in memory."""
         signing = threading.Thread(target=self._sign, name="infer-alive", daemon=True)
         signing.start()
-        if preload:
-            for kind in self._makers:
-                self._try_load(kind)
         try:
             while not self.stop.is_set():
                 try:

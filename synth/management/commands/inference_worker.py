@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from synth import registries
-from synth.inference import probe, runners, worker
+from synth.inference import runners, worker
 from synth.liveness import Heartbeat
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         heartbeat = Heartbeat("torch")
         heartbeat.start()
         if not options["stub"]:
-            self.stdout.write(f"inference: tier {probe.tier().name}, process {os.getpid()}")
+            self.stdout.write(f"inference: process {os.getpid()}; models load at the first ask")
         try:
             worker.serve(makers, stop)
         finally:
