@@ -1,7 +1,7 @@
 """What a trainer's message decides about the proposal that waits: approve, reject, revise, none or unsure.
 
-A `Classifier` is asked; `classifier()` is the one place that chooses it. Words that can mean only one thing
-need no model; everything else goes to the language model, and trouble with it means unsure.
+A `Classifier` is asked; `growth.opener.classifier()` is the one place that chooses it. Words that can mean
+only one thing need no model; everything else goes to the language model, and trouble with it means unsure.
 """
 
 from __future__ import annotations
@@ -127,13 +127,6 @@ class WordsFirst:
         if word == "reject":
             return Verdict("reject", source="words")
         return self.behind.classify(asked)
-
-
-def classifier() -> Classifier:
-    """The classifier in use: the table of words, System 1 where it is on, the language model."""
-    from growth.system_one import SystemOneFirst
-
-    return WordsFirst(SystemOneFirst(LlmClassifier()))
 
 
 def _material(asked: Asked) -> str:

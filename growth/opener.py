@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from growth import classifier, proposal_text
-from growth.classifier import Asked, Verdict
+from growth import proposal_text
+from growth.classifier import Asked, Classifier, LlmClassifier, Verdict, WordsFirst
 from growth.models import Proposal
 from growth.services import proposals
 from growth.services.proposals.shown import shows
+from growth.system_one import SystemOneFirst
 from synth.errors import DomainError
 from synth.services import audit
 
@@ -53,6 +54,11 @@ NOT_SHOWN = (
 NOT_DONE = "Result, from the server: your trainer's decision was not carried out. {why} Tell them so."
 
 
+def classifier() -> Classifier:
+    """The classifier in use: the table of words, System 1 where it is on, the language model."""
+    return WordsFirst(SystemOneFirst(LlmClassifier()))
+
+
 def decide(turn: Turn) -> str:
     """Classify the trainer's message, carry out what it decides, and say so in one line; '' for nothing."""
     if not is_from_trainer(turn) or turn.is_retake or turn.message is None:
@@ -60,7 +66,7 @@ def decide(turn: Turn) -> str:
     proposal = proposals.pending(turn.agent)
     if proposal is None or proposal.created_at >= turn.started_at or not turn.still_trained_by_person():
         return ""
-    verdict = classifier.classifier().classify(_asked(turn, turn.message, proposal))
+    verdict = classifier().classify(_asked(turn, turn.message, proposal))
     turn.notes[DECISION], turn.notes[PROPOSAL] = verdict.kind, proposal.pk
     log.info("growth_decision_read", proposal=proposal.pk, kind=verdict.kind, source=verdict.source)
     if verdict.kind == "none":

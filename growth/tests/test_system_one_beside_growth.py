@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from growth import classifier
+from growth import opener
 from growth.classifier import Asked, Verdict
 from growth.judgments import DECISION, GROUNDED
 from growth.system_one import SystemOneFirst, look_at_grounding
@@ -63,7 +63,7 @@ def test_audit_asks_beside_and_keeps_what_was_decided(judgments, asked):
 def test_plain_words_need_neither(judgments, agent):
     judgments.answer(DECISION, [1, 0, 0, 0])
     plain = Asked(agent, "cycle:1", "yes", "I repair things.", "Shall I?", True)
-    assert classifier.classifier().classify(plain).source == "words" and not judgments.asks
+    assert opener.classifier().classify(plain).source == "words" and not judgments.asks
 
 
 def test_grounding_is_looked_at_beside_the_guard(judgments, agent):

@@ -118,10 +118,11 @@ class Postgres:
         self.user = self.user or choose_user()
         alive = open_lock(self.home.run / "postgres.alive")
         try:
-            # Every process of the server inherits this lock: getting it proves that an earlier one is gone.
+            # Every process of the server and of initdb inherits this lock: getting it proves that earlier
+            # ones are gone, and that nobody writes into what is about to be removed.
             if not wait_lock(alive, seconds=30):
                 raise StackError(f"another PostgreSQL still uses {self.data}")
-            self._prepare()
+            self._prepare(alive)
             (self.data / "postmaster.pid").unlink(missing_ok=True)  # its pid may be another process's by now
             settings = SETTINGS | (FAST_AND_LOSABLE if self.losable else {})
             command = ["postgres", "-D", str(self.data), "-k", str(self.home.pg_socket_dir)]
@@ -137,7 +138,7 @@ class Postgres:
         """Whether the server accepts connections."""
         return is_ready(self.home)
 
-    def _prepare(self) -> None:
+    def _prepare(self, alive: int) -> None:
         for leftover in self.folder.glob("new-*"):  # of an initdb that was killed
             shutil.rmtree(leftover)
         if self.data.exists() and not (self.data / "global" / "pg_control").exists():
@@ -153,17 +154,19 @@ class Postgres:
                 raise StackError(f"{self.data} was made by PostgreSQL {version}; this release needs 18")
             self._own(self.data)
         else:
-            self._make_cluster()
+            self._make_cluster(alive)
 
-    def _make_cluster(self) -> None:
+    def _make_cluster(self, alive: int) -> None:
         """initdb beside the final place, then one rename: a killed initdb never looks like a cluster."""
         fresh = self.folder / f"new-{os.getpid()}"
         self._run(
             ["initdb", "-D", str(fresh), "-U", "synth", "--auth-local=trust", "--auth-host=reject"]
-            + ["--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
+            + ["--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"],
+            alive,
         )
         self._run(
             ["postgres", "--single", "-D", str(fresh), "-c", "fsync=off", "template1"],
+            alive,
             stdin=b"CREATE DATABASE synth;\n",
         )
         if not self.losable:
@@ -179,9 +182,9 @@ class Postgres:
             for name in (folder, *(os.path.join(folder, file) for file in files)):
                 os.chown(name, user.uid, user.gid, follow_symlinks=False)
 
-    def _run(self, command: list[str], stdin: bytes = b"") -> None:
+    def _run(self, command: list[str], alive: int, stdin: bytes = b"") -> None:
         with open(self.home.log / "postgres.log", "ab") as log:
-            process = self._spawn(command, log.fileno(), stdin=subprocess.PIPE)
+            process = self._spawn(command, log.fileno(), keep=alive, stdin=subprocess.PIPE)
             process.communicate(stdin)
         if process.returncode:
             reached = os.access(self.folder, os.X_OK)
