@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from synth.inference import queue
+from synth.inference import queue, wire
 from synth.inference.runners import Stub
 from synth.inference.worker import Serving
 from synth.tests.inference.serving import clear
@@ -50,7 +50,7 @@ def until(condition) -> bool:
 
 
 def test_nothing_is_loaded_until_somebody_asks_and_it_goes_again(serving):
-    assert until(lambda: queue.client().exists(queue.ALIVE_KEY))
+    assert until(lambda: queue.client().exists(wire.ALIVE_KEY))
     assert MADE == []
     assert ask("one")["n"] == 1
     assert len(MADE) == 1 and MADE[0].is_loaded
