@@ -1,19 +1,25 @@
 """Every model of the core. Other apps use services, selectors and schemas instead."""
 
 from synth.models.agents import Agent
+from synth.models.approvals import Approval, ApprovalGrant, ApprovalStatus
 from synth.models.audit import AuditEntry, Door
-from synth.models.dialogues import Dialogue, Message, MessageRole, MessageStatus
+from synth.models.dialogues import Dialogue, Message, MessageRole, MessageStatus, ToolkitOrigin
 from synth.models.diary import DiaryEntry, DiarySource
 from synth.models.install import IdempotentAnswer, Install, Tick
 from synth.models.llm import LlmCall, LlmCallPart, PromptPart
 from synth.models.memories import Memory, MemoryTerm
 from synth.models.outbox import EventHandling, HandlingStatus, OutboxEvent
 from synth.models.people import ApiKey, Person, Role
+from synth.models.turns import ClientThread, Sitting, SittingStatus, TurnState
 
 __all__ = [
     "Agent",
     "ApiKey",
+    "Approval",
+    "ApprovalGrant",
+    "ApprovalStatus",
     "AuditEntry",
+    "ClientThread",
     "Dialogue",
     "DiaryEntry",
     "DiarySource",
@@ -33,5 +39,9 @@ __all__ = [
     "Person",
     "PromptPart",
     "Role",
+    "Sitting",
+    "SittingStatus",
     "Tick",
+    "ToolkitOrigin",
+    "TurnState",
 ]

@@ -12,10 +12,20 @@ from django.utils.timezone import now
 from synth.rowqueue.leased import Leased
 
 
+class ToolkitOrigin(models.TextChoices):
+    """How a dialogue came to its toolkit; only `default` ones are suggested another."""
+
+    DEFAULT = "default"
+    CHOSEN = "chosen"
+    INHERITED = "inherited"
+    SUGGESTED = "suggested"
+
+
 class Dialogue(models.Model):
     """One conversation. `active_leaf` is the end of the branch a client shows; `at` the last activity.
 
-    A scratch dialogue leaves nothing in diary, memory or judgment runs.
+    A scratch dialogue leaves nothing in diary, memory or judgment runs. `toolkit` names the set of actions
+    its agent is offered. Retention counts from `at` or from `unarchived_at`, whichever is later.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -26,10 +36,13 @@ class Dialogue(models.Model):
     active_leaf = models.ForeignKey(
         "synth.Message", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    toolkit = models.CharField(max_length=64, default="default")
+    toolkit_origin = models.CharField(max_length=16, choices=ToolkitOrigin, default=ToolkitOrigin.DEFAULT)
     metadata = models.JSONField(default=dict, blank=True)
     at = models.DateTimeField(default=now)
     created_at = models.DateTimeField(default=now)
     archived_at = models.DateTimeField(null=True, blank=True)
+    unarchived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["-at", "-id"]
@@ -64,10 +77,11 @@ class MessageStatus(models.TextChoices):
 class Message(Leased):
     """One node of the tree: `streaming → complete | cancelled | failed`; most are born complete.
 
-    A streaming message is leased by the process that answers; one whose lease ran out is settled as failed.
-    `fingerprint` names the prompt of an answer. At most one answer streams in a dialogue. `dedupe_key`
-    makes saving safe to repeat: `post:<Idempotency-Key>` of a person's message, `node:<key>` of a proactive
-    one.
+    A streaming message without a lease waits for a worker from `due_at` on: until it is begun, and again
+    while a person is asked for an approval (then `due_at` is when that runs out). A leased one is being
+    written, its content saved every few seconds; when the lease runs out it is settled as failed.
+    `fingerprint` names the prompt of an answer. At most one answer streams in a dialogue. `dedupe_key` makes
+    saving safe to repeat: `post:<Idempotency-Key>` of a person's message, `node:<key>` of a proactive one.
     """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="messages")
