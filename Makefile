@@ -10,8 +10,13 @@ ML ?= 1
 TORCH_INDEX ?=
 RUN_STAMP := .venv/stamp-run$(if $(filter 0,$(ML)),,-ml)
 DEV_STAMP := .venv/stamp-dev
+SLOW_STAMP := .venv/stamp-dev$(if $(filter 0,$(ML)),,-ml)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMMA := ,
+# Installs with the first extras, or the second requirement where there is no torch wheel for this system.
+with_torch = $(PIP) $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -e '.[$(1)]' || \
+	{ echo 'torch could not be installed; going on without it (ML=0 skips the attempt).'; $(PIP) -e '$(2)'; }
 # Values that let tools import the settings; they reach no server.
 FAKE_ENV := SYNTH_HOME=var BEHIND_TLS=1 DATABASE_URL=postgres://synth@127.0.0.1:1/synth REDIS_URL=redis://127.0.0.1:1/0 \
 	SECRET_KEY=only-for-the-checks-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEF \
@@ -28,13 +33,14 @@ help: ## List the targets
 run: $(RUN_STAMP) ## Install if needed, then start everything until Ctrl-C
 	@exec $(BIN)/python manage.py up
 
-test: $(DEV_STAMP) ## Quick tests
-	$(BIN)/python -m pytest -q -m "not slow" -n 2 $(ARGS)
+test: $(DEV_STAMP) ## Quick tests, none of which needs torch
+	$(BIN)/python -m pytest -q -m "not slow and not torch" -n 2 $(ARGS)
 
-test-slow: $(DEV_STAMP) ## Million rows, kill matrices, process trees, browser
-	$(BIN)/python -m pytest -q -m slow $(ARGS)
+# One process: each test of a model loads one.
+test-slow: $(SLOW_STAMP) ## Million rows, kill matrices, process trees, browser, local models
+	$(BIN)/python -m pytest -q -m "slow or torch" $(ARGS)
 
-bench: $(DEV_STAMP) ## Measure, with the peers each benchmark names
+bench: $(SLOW_STAMP) ## Measure, with the peers each benchmark names
 	$(BIN)/python -m bench.run $(ARGS)
 
 check: $(DEV_STAMP) ## Style, types, import rules, migrations, deployment checks, API snapshot; all, then the verdict
@@ -64,10 +70,13 @@ check: $(DEV_STAMP) ## Style, types, import rules, migrations, deployment checks
 
 # Without a torch wheel for this system the rest still runs; `up` says that the torch worker is missing.
 .venv/stamp-run-ml: .venv/stamp-venv pyproject.toml
-	$(PIP) $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") -e '.[ml]' || \
-		{ echo 'torch could not be installed; going on without it (ML=0 skips the attempt).'; $(PIP) -e .; }
+	$(call with_torch,ml,.)
 	@touch $@
 
 .venv/stamp-dev: .venv/stamp-venv pyproject.toml
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+.venv/stamp-dev-ml: .venv/stamp-dev
+	$(call with_torch,dev$(COMMA)ml,.[dev])
 	@touch $@

@@ -142,7 +142,7 @@ def _tensors(cursor: _Cursor, sizes: Sizes) -> dict[str, Array]:
 
 def unpacked(blocks: Array) -> Array:
     """The weights of 4-bit blocks: the low halves of the 16 bytes, then the high ones."""
-    found = np.empty((len(blocks), 32), np.float32)
+    found: Array = np.empty((len(blocks), 32), np.float32)
     np.subtract(blocks["pairs"] & 0x0F, np.float32(8), out=found[:, :16])
     np.subtract(blocks["pairs"] >> 4, np.float32(8), out=found[:, 16:])
     found *= blocks["scale"].astype(np.float32)[:, None]

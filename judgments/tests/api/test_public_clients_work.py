@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import httpx
 import pytest
 
+from judgments.tests.api.public_clients import ask_decisions, ask_with_the_sdk, passes_the_public_suite
 from synth.stack.home import CHECKOUT
 from synth.tests.stack.tree import REAL, Tree
 
@@ -40,60 +38,22 @@ def url(tree: Tree) -> str:
 
 
 def test_the_public_suite_passes_whole(url, key, tmp_path):
-    report = tmp_path / "report.json"
-    code = "import sys; from jevcompat.cli import main; sys.exit(main())"
-    run = subprocess.run(
-        [sys.executable, "-c", code, "test", url, "--key", key, "--timeout", "20", "--json", str(report)],
-        capture_output=True, text=True, timeout=280,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
-    found = json.loads(report.read_text())
-    must, should = found["summary"]["MUST"], found["summary"]["SHOULD"]
-    assert (must["passed"], must["tested"]) == (32, 32), run.stdout
-    assert should["passed"] == should["tested"] >= 15, run.stdout
-    assert not any(item["status"] == "fail" for item in found["results"])
-
-
-def questions(sdk: Any) -> dict[str, Any]:
-    return {
-        "refund": sdk.Noul(instructions="Is the customer asking for money back?"),
-        "team": sdk.Choice(instructions="Which team?", criteria={"Billing": "Refunds", "Sales": None}),
-        "anger": sdk.Score(instructions="How angry?", criteria=["calm", "cross", "furious"]),
-    }
+    passes_the_public_suite(url, key, tmp_path / "report.json")
 
 
 @pytest.mark.parametrize("compression", ["zstd", False])
 def test_the_official_sdk_works_unchanged(url, key, compression):
-    import typesafe_sdk as sdk
-
-    state = "I was charged twice. " * 2_000
-    with sdk.TypeSafeClient(api_key=key, base_url=url, compression=compression) as client:
-        reply = client.system_one(model="jev-latest", state=state, questions=questions(sdk))
+    for reply in ask_with_the_sdk(url, key, "I was charged twice. " * 2_000, compression):
         assert reply.nouls["refund"].noul == 0.5
         assert set(reply.choices["team"].probabilities) == {"Billing", "Sales"}
         assert reply.scores["anger"].score == pytest.approx(1.0)
-
-    async def ask() -> Any:
-        async with sdk.AsyncTypeSafeClient(api_key=key, base_url=url, compression=compression) as client:
-            return await client.system_one(model="jev-latest", state=state, questions=questions(sdk))
-
-    assert asyncio.run(ask()).nouls["refund"].noul == 0.5
 
 
 def test_the_openai_client_asks_decisions_and_lists_models(url, key):
     import openai
 
+    assert [answer["type"] for answer in ask_decisions(url, key)] == ["predicate", "choice", "score"]
     with openai.OpenAI(api_key=key, base_url=f"{url}/v1", max_retries=0) as client:
-        teams = [{"value": "Billing"}, {"value": "Sales"}]
-        levels = [{"label": "calm"}, {"label": "furious"}]
-        asked = [
-            {"type": "predicate", "instructions": "Money back?"},
-            {"type": "choice", "instructions": "Team?", "choices": teams},
-            {"type": "score", "instructions": "Angry?", "levels": levels},
-        ]
-        body = {"model": "jev-latest", "input": "I was charged twice.", "questions": asked}
-        reply: Any = client.post("/decisions", body=body, cast_to=object)
-        assert [answer["type"] for answer in reply["answers"]] == ["predicate", "choice", "score"]
         assert "jev-latest" in [model.id for model in client.models.list()]
         with pytest.raises(openai.UnprocessableEntityError) as caught:
             client.post("/decisions", body={"model": "jev-latest"}, cast_to=object)

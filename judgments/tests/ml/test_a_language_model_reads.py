@@ -15,6 +15,7 @@ from judgments.ml.encoding import TooLong  # noqa: E402
 from judgments.ml.readers import Readers  # noqa: E402
 from judgments.tests.ml.kit import question, reading  # noqa: E402
 
+pytestmark = pytest.mark.torch
 STATE = "The parcel has not arrived and nobody answers."
 NOUL = {"type": "noul", "instructions": "Is the person angry?", "criteria": {"true": "They complain."}}
 CHOICE: dict[str, Any] = {

@@ -23,7 +23,7 @@ from judgments.tests.ml.kit import question  # noqa: E402
 from synth.inference import queue  # noqa: E402
 from synth.tests.inference.serving import clear, wait_served  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 ROOT = Path(__file__).resolve().parents[3]
 HOST = HostConfig("local")
 

@@ -15,6 +15,8 @@ from judgments.ml.rendering import question_key  # noqa: E402
 from judgments.services.training import question_of  # noqa: E402
 from judgments.tests.ml.kit import question, reading  # noqa: E402
 
+pytestmark = pytest.mark.torch
+
 STATES = [
     "The printer is broken again.",
     {"message": "Yes, that is you.", "last_line": "Shall I?"},
