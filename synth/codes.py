@@ -11,6 +11,7 @@ CODES: dict[str, str] = {
     "agent_not_archived": "The agent is not put away.",
     "agent_not_found": "There is no agent of that slug, or it is not open to the caller.",
     "already_revoked": "The key was closed before.",
+    "bad_card": "The file is no character card, or a damaged one; `field` says where.",
     "bad_characters": "The text holds a NUL or half a character.",
     "bad_kind": "A kind of memory is a short lower-case word.",
     "bad_name": "A name of a memory has letters, digits, spaces and . : - _ only.",

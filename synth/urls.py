@@ -18,9 +18,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("favicon.ico", RedirectView.as_view(url="/static/synth/favicon.svg")),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
+    path("api/", include("growth.api.urls")),  # before the core: agents/import is no agent's slug
     path("api/", include("synth.api.urls")),
     path("api/", include("judgments.api.urls")),
-    path("api/", include("growth.api.urls")),
     path("api/", include("reminders.api.urls")),
     path("v1/", include("judgments.api.urls_v1")),
     re_path(r"^(?:api|v1)(?:/|$)", nothing_here),

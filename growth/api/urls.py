@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from growth.api import proposals, views
+from growth.api import cards, proposals, views
 from synth.api.urls import SLUG, both
 
 ID = r"(?P<pk>[0-9]+)"
 
 urlpatterns = [
+    both("agents/import", cards.CardImport.as_view(), "agent-import"),
+    both(rf"agents/{SLUG}/export", cards.CardExport.as_view(), "agent-export"),
     both(rf"agents/{SLUG}/growth", views.AgentGrowth.as_view(), "agent-growth"),
     both("growth/states", views.StateList.as_view(), "growth-states"),
     both(rf"growth/states/{ID}/restore", views.StateRestore.as_view(), "growth-state-restore"),

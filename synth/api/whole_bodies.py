@@ -13,8 +13,10 @@ from typing import Any
 from django.conf import settings
 
 from synth.api import errors
+from synth.api.card_files import MAX_BYTES
 
 LONGEST_S = 60.0
+UPLOAD = "/api/agents/import"
 Receive = Callable[[], Awaitable[Any]]
 Application = Callable[[Any, Receive, Any], Awaitable[None]]
 
@@ -32,7 +34,7 @@ def with_whole_bodies(application: Application) -> Application:
     async def whole(scope: Any, receive: Receive, send: Any) -> None:
         try:
             async with asyncio.timeout(LONGEST_S):
-                body = await _read(receive)
+                body = await _read(receive, limit_of(scope["path"]))
         except _Gone:
             return
         except TimeoutError:
@@ -44,16 +46,22 @@ def with_whole_bodies(application: Application) -> Application:
     return whole
 
 
-async def _read(receive: Receive) -> bytes:
+def limit_of(path: str) -> int:
+    """The most bytes of a body; an upload has a limit of its own."""
+    limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return max(limit, MAX_BYTES) if path.rstrip("/") == UPLOAD else limit
+
+
+async def _read(receive: Receive, limit: int) -> bytes:
     body = bytearray()
     more = True
-    while more and len(body) <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    while more and len(body) <= limit:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise _Gone
         body += message.get("body", b"")
         more = message.get("more_body", False)
-    return bytes(body[: settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1])
+    return bytes(body[: limit + 1])
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -3,6 +3,7 @@
 from synth.models.agents import Agent
 from synth.models.approvals import Approval, ApprovalGrant, ApprovalStatus
 from synth.models.audit import AuditEntry, Door
+from synth.models.cards import CharacterCard
 from synth.models.dialogues import Dialogue, Message, MessageRole, MessageStatus, ToolkitOrigin
 from synth.models.diary import DiaryEntry, DiarySource
 from synth.models.install import IdempotentAnswer, Install, Tick
@@ -19,6 +20,7 @@ __all__ = [
     "ApprovalGrant",
     "ApprovalStatus",
     "AuditEntry",
+    "CharacterCard",
     "ClientThread",
     "Dialogue",
     "DiaryEntry",

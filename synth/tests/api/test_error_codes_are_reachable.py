@@ -14,7 +14,7 @@ from synth.codes import CODES
 from synth.errors import DomainError
 from synth.models import Agent, Dialogue, EventHandling, OutboxEvent
 from synth.rowqueue import leases
-from synth.services import agents, dialogues, fields, keys, memories, outbox, people
+from synth.services import agents, cards, dialogues, fields, keys, memories, outbox, people
 from synth.testing import errors_raised
 
 CORE = Path(__file__).resolve().parents[2]
@@ -52,6 +52,7 @@ def of_service(agent: Agent) -> dict[str, Callable[[], Any]]:
         "already_revoked": lambda: twice(lambda: keys.revoke(key, **CLI)),
         "bad_characters": lambda: memories.write(agent, text="a\x00"),
         "bad_kind": lambda: memories.write(agent, text="a", kind="Two Words"),
+        "bad_card": lambda: cards.import_card(b"{}", by=None, door="command"),
         "bad_name": lambda: memories.write(agent, text="a", name="/"),
         "bad_tags": lambda: memories.write(agent, text="a", tags=["x" * 101]),
         "blank": lambda: memories.write(agent, text=" "),

@@ -1,0 +1,81 @@
+"""CHARX: a zip with `card.json` and the files it names; every file but the card is kept as it came."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+
+CARD = "card.json"
+MAX_FILES = 2_000
+MAX_UNPACKED = 64 * 1024 * 1024
+
+
+class BadCharx(ValueError):
+    """No zip, no card in it, or more than fits."""
+
+
+def read(packed: bytes) -> str:
+    """The text of the card inside. BadCharx otherwise."""
+    with _opened(packed) as archive:
+        raw = _read(archive, CARD)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadCharx("card.json is not UTF-8.") from None
+
+
+def write(packed: bytes, card: str, more: Mapping[str, bytes] | None = None) -> bytes:
+    """The same archive (b"" for a new one) with `card` as its card, and further files by name."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr(CARD, card)
+        names = {CARD}
+        if packed:
+            with _opened(packed) as archive:
+                for info in archive.infolist():
+                    if info.filename not in names and not info.is_dir():
+                        made.writestr(info, _read(archive, info.filename))
+                        names.add(info.filename)
+        for name, data in (more or {}).items():
+            if name not in names:
+                made.writestr(name, data)
+    return out.getvalue()
+
+
+def files(packed: bytes) -> list[str]:
+    """Names of the files inside, the card left out."""
+    with _opened(packed) as archive:
+        return [info.filename for info in archive.infolist() if info.filename != CARD]
+
+
+def file(packed: bytes, name: str) -> bytes:
+    """One file of the archive. BadCharx when it is not there."""
+    with _opened(packed) as archive:
+        return _read(archive, name)
+
+
+def _opened(packed: bytes) -> zipfile.ZipFile:
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(packed))
+    except (zipfile.BadZipFile, OSError, ValueError):
+        raise BadCharx("This is not a CHARX archive.") from None
+    infos = archive.infolist()
+    if len(infos) > MAX_FILES or sum(info.file_size for info in infos) > MAX_UNPACKED:
+        raise BadCharx(f"At most {MAX_FILES} files and {MAX_UNPACKED // 2**20} MiB unpacked are allowed.")
+    return archive
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> bytes:
+    try:
+        with archive.open(name) as member:
+            # What a header says of its size need not be true.
+            data = member.read(MAX_UNPACKED + 1)
+    except KeyError:
+        raise BadCharx(f"The archive has no {name}.") from None
+    except (zipfile.BadZipFile, RuntimeError, OSError, ValueError, EOFError, NotImplementedError, zlib.error):
+        raise BadCharx(f"{name} in the archive cannot be read.") from None
+    if len(data) > MAX_UNPACKED:
+        raise BadCharx(f"{name} in the archive is too large.")
+    return data
