@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from synth.rowqueue.deadline import Deadline
-from synth.services import dialogues, draining, outbox, retention
+from synth.services import dialogues, draining, outbox, retention, sittings
 
 
 @shared_task(name="synth.tasks.drain_handler")
@@ -40,3 +40,15 @@ def settle_turns() -> None:
 def let_go() -> None:
     """Each hour: remove bodies of old language model calls and answers kept for repeated requests."""
     retention.sweep(timezone.now())
+
+
+@shared_task(name="synth.tasks.end_sittings")
+def end_sittings() -> None:
+    """Each minute: queue the sittings that ended, and wake a worker for those that wait."""
+    sittings.queued(timezone.now())
+
+
+@shared_task(name="synth.tasks.run_sittings")
+def run_sittings() -> None:
+    """Write the sittings that wait into the diary."""
+    sittings.run_waiting()

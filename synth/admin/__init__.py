@@ -1,5 +1,5 @@
-"""The core in the admin site: persons, keys, agents, diary, memories, dialogues, and what happened."""
+"""The core in the admin site: persons, keys, agents, diary, memories, dialogues, sittings, what happened."""
 
-from synth.admin import agents, dialogues, keeping, people, records
+from synth.admin import agents, dialogues, keeping, people, records, sittings
 
-__all__ = ["agents", "dialogues", "keeping", "people", "records"]
+__all__ = ["agents", "dialogues", "keeping", "people", "records", "sittings"]

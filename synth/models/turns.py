@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.timezone import now
 
-from synth.rowqueue.leased import Leased
+from synth.rowqueue.leased import Tried
 
 
 class TurnState(models.Model):
@@ -77,7 +77,7 @@ class SittingStatus(models.TextChoices):
     FAILED = "failed"
 
 
-class Sitting(Leased):
+class Sitting(Tried):
     """One sitting of a dialogue that ended (30 minutes idle, or archived), to be kept in the diary.
 
     Moves: `queued → running → done | skipped | failed`; `running → queued` when the model's host is in
@@ -94,7 +94,6 @@ class Sitting(Leased):
     entry = models.ForeignKey(
         "synth.DiaryEntry", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    n_host_failures = models.PositiveSmallIntegerField(default=0)
     at = models.DateTimeField(default=now)
 
     class Meta:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from synth.models import Agent, Person
 
-PURPOSES = frozenset({"chat", "reflection", "proactive", "review"})
+PURPOSES = frozenset({"chat", "reflection", "proactive", "review", "sitting"})
 
 
 class Volatility(IntEnum):
