@@ -14,7 +14,7 @@ from django.utils.timezone import now
 
 from synth import faults, registries
 from synth.errors import Conflict
-from synth.models import Agent, Dialogue, Message, MessageRole, MessageStatus, Person
+from synth.models import Agent, Dialogue, Message, MessageRole, MessageStatus, Person, ToolkitOrigin
 from synth.services import fields, forget
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def create(
     title: str = "",
     scratch: bool = False,
     metadata: Mapping[str, Any] | None = None,
+    toolkit: str = "default",
+    toolkit_origin: str = ToolkitOrigin.DEFAULT,
 ) -> Dialogue:
     """Begin a dialogue. Conflict `agent_archived`; Invalid for a title that is too long.
 
@@ -48,8 +50,9 @@ def create(
     """
     refuse_archived(agent)
     return Dialogue.objects.create(
-        agent=agent, person=person, title=_title(title), is_scratch=scratch, metadata=dict(metadata or {})
-    )
+        agent=agent, person=person, title=_title(title), is_scratch=scratch, metadata=dict(metadata or {}),
+        toolkit=toolkit, toolkit_origin=toolkit_origin,
+    )  # fmt: skip
 
 
 def rename(dialogue: Dialogue, title: str) -> Dialogue:
@@ -82,12 +85,16 @@ def unarchive(dialogue: Dialogue) -> Dialogue:
 def delete(dialogue: Dialogue) -> dict[str, int]:
     """Delete a dialogue, its messages, the text of its prompts and replies, its judgment runs; rows by table.
 
-    Conflict `turn_running` while an answer is on its way, `dialogue_gone` when somebody was faster.
+    Diary entries that sum up its sittings go too. Conflict `turn_running` while an answer is on its way,
+    `dialogue_gone` when somebody was faster.
     """
+    from synth.services import sittings
+
     with transaction.atomic():
         row = lock(dialogue.pk)
         refuse_running(row)
         counts: Counter[str] = Counter(forget.forget_sessions([session(row)]))
+        counts.update(sittings.forget_of([row]))
         counts.update(_of_apps(row))
         counts.update(row.delete()[1])
         faults.point("dialogues.delete.before")
