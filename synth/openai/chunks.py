@@ -1,0 +1,129 @@
+"""A turn's events in the words of the OpenAI API: chunks of a stream, or one completion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+DONE = b"data: [DONE]\n\n"
+_FINISH = {"cancelled": "stop", "": "stop"}
+BETWEEN = "\n\n"
+
+
+@dataclass
+class Teller:
+    """Turns the events of one answer into the chunks of one stream, in order.
+
+    The first chunk says the role and nothing else, no later one says it; exactly one carries a finish reason;
+    the usage comes last, without choices, where it was asked for. Words of later rounds follow after a blank
+    line.
+    """
+
+    answer_id: int
+    model: str
+    created: int
+    wants_usage: bool = False
+    n_chars: int = 0
+    _begun: bool = False
+    _breaks: bool = False
+    _told: list[str] = field(default_factory=list)
+
+    def tell(self, event: str, data: Mapping[str, Any]) -> Iterator[bytes]:
+        """The frames of one event; nothing for events that OpenAI's clients have no word for."""
+        if not self._begun:
+            self._begun = True
+            yield self._chunk({"role": "assistant", "content": ""})
+        if event == "delta":
+            yield from self._words(str(data.get("text", "")))
+        elif event == "resync":
+            yield from self._words(_rest(str(data.get("content", "")), "".join(self._told)))
+        elif event == "action":
+            self._breaks = bool(self._told)
+        elif event == "message.end":
+            yield from self._end(data)
+        elif event == "error":
+            yield frame({"error": error(str(data.get("message", "")), str(data.get("code", "")) or None)})
+            yield DONE
+
+    def _words(self, text: str) -> Iterator[bytes]:
+        if not text:
+            return
+        if self._breaks:
+            text, self._breaks = BETWEEN + text, False
+        self._told.append(text)
+        yield self._chunk({"content": text})
+
+    def _end(self, data: Mapping[str, Any]) -> Iterator[bytes]:
+        if not self._told:
+            # Whatever was not streamed (a host without streaming) is told at once.
+            yield from self._words(str((data.get("message") or {}).get("content", "")))
+        calls = data.get("tool_calls") or []
+        if calls:
+            yield self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
+        yield self._chunk({}, finish_of(data))
+        if self.wants_usage:
+            yield frame({**self._head(), "choices": [], "usage": usage_of(data)})
+        yield DONE
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        body: dict[str, Any] = {**self._head(), "choices": [choice]}
+        if self.wants_usage:
+            body["usage"] = None
+        return frame(body)
+
+    def _head(self) -> dict[str, Any]:
+        return head(self.answer_id, self.model, self.created, "chat.completion.chunk")
+
+
+def completion(
+    answer_id: int, model: str, created: int, data: Mapping[str, Any], text: str
+) -> dict[str, Any]:
+    """One whole answer; `data` is that of `message.end`, `text` all the words of the turn."""
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    if calls := data.get("tool_calls"):
+        message["tool_calls"] = calls
+        message["content"] = text or None
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(data)}
+    return {
+        **head(answer_id, model, created, "chat.completion"),
+        "choices": [choice],
+        "usage": usage_of(data),
+    }
+
+
+def head(answer_id: int, model: str, created: int, kind: str) -> dict[str, Any]:
+    """What every chunk and completion begins with."""
+    return {"id": f"chatcmpl-{answer_id}", "object": kind, "created": created, "model": model}
+
+
+def finish_of(data: Mapping[str, Any]) -> str:
+    """The finish reason in OpenAI's words."""
+    reason = str(data.get("finish_reason") or "")
+    return _FINISH.get(reason, reason)
+
+
+def usage_of(data: Mapping[str, Any]) -> dict[str, int]:
+    """Tokens of the whole turn."""
+    raw = data.get("usage") or {}
+    found = {name: int(raw.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")}
+    return {**found, "total_tokens": sum(found.values())}
+
+
+def error(
+    message: str, code: str | None = None, param: str | None = None, kind: str = "server_error"
+) -> dict[str, Any]:
+    """An error as OpenAI's clients read it."""
+    return {"message": message, "type": kind, "param": param, "code": code}
+
+
+def frame(body: Mapping[str, Any]) -> bytes:
+    """One event of the stream."""
+    return b"data: " + json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+
+
+def _rest(whole: str, told: str) -> str:
+    """What of the whole was not told yet; the whole where it does not go on from it."""
+    return whole[len(told) :] if whole.startswith(told) else ""
