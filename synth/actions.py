@@ -6,17 +6,23 @@ says it did is never believed: the text of the `Outcome` is.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from uuid import UUID
 
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from synth.chat import taint
+from synth.chat.scopes import Scope
 from synth.errors import DomainError
 from synth.turns import Turn
+
+if TYPE_CHECKING:
+    from synth.models import Approval, Message
 
 Risk = Literal["read", "reversible", "needs_approval"]
 Who = Literal["anyone", "trainer", "operator"]
@@ -32,6 +38,12 @@ REFUSALS = {
     "needs_approval": "A person must approve this action first, and nobody was asked.",
     "too_many": "This turn has used up its actions; this one was not performed.",
     "quoted": "This action only repeats text from the conversation or from data; it was not performed.",
+    "denied": "The person said no; it was not performed. Do not ask for the same again.",
+    "approval_expired": "Nobody answered in time; it was not performed.",
+    "approval_withdrawn": "The question was taken back before anybody answered; it was not performed.",
+    "approval_mismatch": "This is not what the person was asked about; it was not performed.",
+    "already_performed": "This was begun once before and is not begun again. What came of it is only known "
+    "where a result line says so.",
     "action_broke": "The action broke; nothing more is known. Do not say that it was done.",
 }
 # The model may put these right, so they count as correction rounds.
@@ -60,6 +72,16 @@ class Outcome:
         return self.code in CORRECTABLE
 
 
+@dataclass(frozen=True)
+class Waiting:
+    """A person is being asked. `perform` is called again, with the same answer and call id, once they have
+    decided or at `expires_at`; until then nothing is done.
+    """
+
+    approval_id: UUID
+    expires_at: datetime
+
+
 Handler = Callable[[Turn, Any], Outcome]
 
 
@@ -70,6 +92,12 @@ class Action:
     `handler(turn, arguments)` gets an instance of `arguments`, a pydantic model with extra=forbid. With
     `raw_payload` it gets the JSON value as it came: `{}`, or None for null and for no payload at all. It may
     open its own transactions and raise DomainError. `offer` can hide the action where it makes no sense.
+
+    For an approval, `scopes(arguments)` lists what may be allowed for longer besides exactly this, narrowest
+    first, and `diff(turn, arguments)` shows what would change. `touches_self` marks what reaches Synth's own
+    settings, runs or hooks: nothing but a person ever allows that. `is_guarded` is for an action whose
+    handler itself proves that the person of the turn wants it. `toolkits` names the kits that have it besides
+    those that list it themselves.
     """
 
     name: str
@@ -80,6 +108,11 @@ class Action:
     who: Who = "anyone"
     raw_payload: bool = False
     offer: Callable[[Turn], bool] | None = None
+    scopes: Callable[[Any], list[Scope]] | None = None
+    diff: Callable[[Turn, Any], str] | None = None
+    touches_self: bool = False
+    is_guarded: bool = False
+    toolkits: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -116,9 +149,14 @@ def registered() -> Iterator[Action]:
     return iter([_actions[name] for name in sorted(_actions)])
 
 
+def named(name: str) -> Action | None:
+    """The action of that name, or None."""
+    return _actions.get(name)
+
+
 def available(turn: Turn) -> list[Action]:
-    """The actions this turn may cause now, by name."""
-    found = [a for a in registered() if a.risk != "needs_approval" and _may(turn, a)]
+    """The actions this turn may cause now, by name; what needs approval only where somebody can be asked."""
+    found = [a for a in registered() if _may(turn, a) and (a.risk != "needs_approval" or _can_ask(turn))]
     return [action for action in found if _is_offered(turn, action)]
 
 
@@ -127,11 +165,23 @@ def offered(turn: Turn) -> list[dict[str, Any]]:
     return [action.tool() for action in available(turn)]
 
 
-def perform(turn: Turn, name: str, payload: Any) -> Outcome:
+@overload
+def perform(turn: Turn, name: str, payload: Any, *, call_id: str = ..., answer: None = ...) -> Outcome: ...
+@overload
+def perform(
+    turn: Turn, name: str, payload: Any, *, call_id: str, answer: Message | None
+) -> Outcome | Waiting: ...
+def perform(
+    turn: Turn, name: str, payload: Any, *, call_id: str = "", answer: Message | None = None
+) -> Outcome | Waiting:
     """Do one action for a turn. Never raises; a refusal is an `Outcome` with `is_ok=False` and a `code`.
 
     `payload` is the JSON value the model gave: null and no payload are both None. Call it outside of any
     transaction. Refused tries, and whatever changes something, leave an audit entry.
+
+    Where a person must be asked first, `answer` (the message being written) and `call_id` name the question,
+    and `Waiting` comes back until it is decided. Without them it is refused. What was allowed is performed
+    once, however often this is called.
     """
     action = _actions.get(name)
     if action is None:
@@ -139,15 +189,48 @@ def perform(turn: Turn, name: str, payload: Any) -> Outcome:
         return _refuse(turn, name, "unknown_action", f"Available are: {known}.")
     if not _may(turn, action):
         return _refuse(turn, name, "not_allowed")
-    if action.risk == "needs_approval":
-        return _refuse(turn, name, "needs_approval")
     arguments = payload
     if not action.raw_payload:
         try:
             arguments = action.arguments.model_validate({} if payload is None else payload)
         except ValidationError as error:
             return _refuse(turn, name, "invalid_payload", first_errors(error))
-    return _run(turn, action, arguments)
+    if action.risk == "read":
+        return _run(turn, action, arguments)
+    return _above_read(turn, action, arguments, call_id, answer)
+
+
+def _above_read(
+    turn: Turn, action: Action, arguments: Any, call_id: str, answer: Message | None
+) -> Outcome | Waiting:
+    """Do it, ask for it, or follow what was answered."""
+    from synth.services import approval_asking as asking
+
+    plain = arguments.model_dump(mode="json") if isinstance(arguments, BaseModel) else arguments
+    if answer is not None and (earlier := asking.find(answer, call_id)) is not None:
+        return _follow(turn, action, arguments, plain, earlier)
+    doubt = "" if action.is_guarded else taint.reason(action.name, plain, turn.untrusted, turn.own_words)
+    if action.risk != "needs_approval" and not doubt:
+        return _run(turn, action, arguments)
+    if answer is None or not call_id or not _can_ask(turn):
+        return _refuse(turn, action.name, "needs_approval", doubt)
+    question = asking.Question(turn, answer, call_id, action, arguments, plain, doubt)
+    return _follow(turn, action, arguments, plain, asking.open(question))
+
+
+def _follow(turn: Turn, action: Action, arguments: Any, plain: Any, approval: Approval) -> Outcome | Waiting:
+    """What the person's answer, or none yet, makes of the action."""
+    from synth.services import approval_asking as asking
+
+    if approval.status == "pending":
+        return Waiting(approval.pk, approval.expires_at)
+    if approval.status != "allowed":
+        return _refuse(turn, action.name, _UNALLOWED[approval.status])
+    if not asking.is_about(approval, action.name, plain):
+        return _refuse(turn, action.name, "approval_mismatch")
+    if not asking.take(approval):
+        return _refuse(turn, action.name, "already_performed")
+    return _run(turn, action, arguments, approval=str(approval.pk))
 
 
 def refuse(turn: Turn, name: str, code: str, detail: str = "") -> Outcome:
@@ -161,6 +244,13 @@ def first_errors(error: ValidationError) -> str:
     return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'payload'}: {e['msg']}" for e in found)[:300]
 
 
+_UNALLOWED = {"denied": "denied", "expired": "approval_expired", "withdrawn": "approval_withdrawn"}
+
+
+def _can_ask(turn: Turn) -> bool:
+    return turn.person is not None and turn.dialogue is not None
+
+
 def _is_offered(turn: Turn, action: Action) -> bool:
     if action.offer is None:
         return True
@@ -172,6 +262,7 @@ def _is_offered(turn: Turn, action: Action) -> bool:
 
 
 def _may(turn: Turn, action: Action) -> bool:
+    """Whether the person of the turn may cause it, by the database as it is now."""
     if action.who == "anyone":
         return True
     if turn.person is None:
@@ -179,7 +270,7 @@ def _may(turn: Turn, action: Action) -> bool:
     return turn.is_operator if action.who == "operator" else turn.still_trained_by_person()
 
 
-def _run(turn: Turn, action: Action, arguments: Any) -> Outcome:
+def _run(turn: Turn, action: Action, arguments: Any, approval: str = "") -> Outcome:
     try:
         outcome = action.handler(turn, arguments)
     except DomainError as error:
@@ -188,7 +279,7 @@ def _run(turn: Turn, action: Action, arguments: Any) -> Outcome:
         log.exception("action_broke", action=action.name)
         outcome = Outcome(REFUSALS["action_broke"], is_ok=False, code="action_broke")
     if action.risk != "read" or outcome.code:
-        _audit(turn, action.name, outcome)
+        _audit(turn, action.name, outcome, approval)
     return outcome
 
 
@@ -198,7 +289,7 @@ def _refuse(turn: Turn, name: str, code: str, detail: str = "") -> Outcome:
     return outcome
 
 
-def _audit(turn: Turn, name: str, outcome: Outcome) -> None:
+def _audit(turn: Turn, name: str, outcome: Outcome, approval: str = "") -> None:
     from synth.services import audit
 
     who = turn.person or "background turn"
@@ -206,15 +297,10 @@ def _audit(turn: Turn, name: str, outcome: Outcome) -> None:
     if outcome.is_ok:
         audit.record(
             who, door="chat", action=action, object=turn.label, agent=turn.agent,
-            after={"result": outcome.text[:300]},
+            after={"result": outcome.text[:300], **({"approval": approval} if approval else {})},
         )  # fmt: skip
     else:
         audit.record_refused(
             who, door="chat", action=action, object=turn.label, agent=turn.agent,
             reason=outcome.code or outcome.text[:300],
         )  # fmt: skip
-
-
-def canonical(payload: Any) -> str:
-    """The same text for the same JSON value."""
-    return json.dumps(payload, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from synth.models import Agent, ApiKey, Person
@@ -39,3 +39,15 @@ class Caller:
     def has_scope(self, scope: str) -> bool:
         """An app key without scopes has them all; other keys and sessions are not bound by scopes."""
         return self.app is None or self.key is None or not self.key.scopes or scope in self.key.scopes
+
+
+@dataclass(frozen=True)
+class ApprovalVerdict:
+    """What a judge of approvals says: `may` it run without a person, from which run, weighed how.
+
+    `gates` are JSON values and stay with the approval.
+    """
+
+    may: bool
+    run_id: str | None = None
+    gates: dict[str, Any] = field(default_factory=dict)

@@ -18,6 +18,9 @@ class Turn:
     who is no trainer is not one. `notes` is where openers leave what they found, by `app.word`
     (`notes["growth.decision"] = "approve"`). `is_retake` is True when an old message is answered anew: then
     nobody has just said it, and openers do not run.
+
+    `untrusted` is what the model was shown so far that neither the server nor the person wrote (diary,
+    memories, results, notes of clients); `own_words` is what the person said in this dialogue.
     """
 
     agent: Agent
@@ -30,6 +33,8 @@ class Turn:
     door: str = "chat"
     is_retake: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
+    untrusted: list[str] = field(default_factory=list)
+    own_words: list[str] = field(default_factory=list)
 
     @property
     def label(self) -> str:
