@@ -90,6 +90,14 @@ declare(
     Option("PORT", "int", 8000, "Port of the web process.", minimum=1, maximum=65535),
     Option("BIND", "text", "127.0.0.1", "Address the web process listens on."),
     Option("DATABASE_URL", "url", None, "PostgreSQL 15 or newer; unset: the embedded one.", is_secret=True),
+    Option(
+        "DB_KEPT_CONNECTIONS",
+        "int",
+        8,
+        "Idle database connections a process keeps for 30 s; 0: none (behind a pooler such as PgBouncer).",
+        minimum=0,
+        maximum=1000,
+    ),
     Option("REDIS_URL", "url", None, "Redis or Valkey; unset: the embedded one.", is_secret=True),
     Option("SECRET_KEY", "text", None, "Signs sessions; generated on the embedded stack.", is_secret=True),
     Option(

@@ -107,7 +107,7 @@ TEMPLATES = [
     }
 ]
 
-# Stores. No persistent connections: a web thread gives its connection back after each request.
+# Stores. No thread keeps a connection: it goes back after each request and before each wait.
 DATABASE_URL = _read("DATABASE_URL")
 REDIS_URL = _read("REDIS_URL")
 if not DATABASE_URL or not REDIS_URL:
@@ -115,7 +115,11 @@ if not DATABASE_URL or not REDIS_URL:
 DATABASES: dict[str, Any] = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=0)}
 if DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
     raise ImproperlyConfigured("DATABASE_URL must name a PostgreSQL server")
-DATABASES["default"]["ATOMIC_REQUESTS"] = False
+DATABASES["default"] |= {
+    "ENGINE": "synth.net.postgresql",
+    "KEPT_CONNECTIONS": _read("DB_KEPT_CONNECTIONS"),
+    "ATOMIC_REQUESTS": False,
+}
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

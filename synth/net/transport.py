@@ -7,16 +7,61 @@ environment are not used. Answers are asked for unpacked.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import httpcore
 import httpx
+from httpcore._backends.sync import SyncStream
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
+
+
+class HangUp:
+    """Ends one client's connection from another thread: at once, for good, also while it is being made."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._line: socket.socket | None = None
+        self.is_done = False
+
+    def __call__(self) -> None:
+        """Hang up. Safe to repeat, and before there is a connection."""
+        with self._lock:
+            self.is_done = True
+            self._shut()
+
+    def watch(self, line: socket.socket) -> None:
+        """Hold on to a connection by a handle of its own, which TLS does not take away."""
+        with self._lock:
+            self._let_go()
+            self._line = line.dup()
+
+    def check(self) -> None:
+        """ConnectionAbortedError once it was hung up."""
+        if self.is_done:
+            raise ConnectionAbortedError("hung up")
+
+    def let_go(self) -> None:
+        """The connection is over."""
+        with self._lock:
+            self._let_go()
+
+    def _shut(self) -> None:
+        if self._line is not None:
+            with contextlib.suppress(OSError):  # not connected yet, or not any more
+                self._line.shutdown(socket.SHUT_RDWR)
+
+    def _let_go(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
 
 
 class _Stream(httpcore.NetworkStream):
@@ -59,10 +104,10 @@ class _Stream(httpcore.NetworkStream):
 class _Backend(httpcore.NetworkBackend):
     """Connects to the pinned addresses whatever name it is given."""
 
-    def __init__(self, addresses: Sequence[str], deadline: float) -> None:
+    def __init__(self, addresses: Sequence[str], deadline: float, hang_up: HangUp | None) -> None:
         self._addresses = addresses
         self._deadline = deadline
-        self._inner = httpcore.SyncBackend()
+        self._hang_up = hang_up
 
     def connect_tcp(
         self,
@@ -79,12 +124,31 @@ class _Backend(httpcore.NetworkBackend):
                 raise httpcore.ConnectTimeout("the deadline passed")
             try:
                 # An address that swallows packets must leave time for the next one.
-                stream = self._inner.connect_tcp(address, port, left / n_left, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                trouble = error
-            else:
-                return _Stream(stream, self._deadline)
+                return _Stream(SyncStream(self._connect(address, port, left / n_left)), self._deadline)
+            except TimeoutError as error:
+                trouble = httpcore.ConnectTimeout(str(error))
+            except OSError as error:
+                trouble = httpcore.ConnectError(str(error))
         raise trouble
+
+    def _connect(self, address: str, port: int, timeout_s: float) -> socket.socket:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+        )[0]
+        line = socket.socket(family, kind, protocol)
+        try:
+            line.settimeout(timeout_s)
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._hang_up is not None:
+                self._hang_up.watch(line)
+                self._hang_up.check()
+            line.connect(where)
+            if self._hang_up is not None:
+                self._hang_up.check()
+        except BaseException:
+            line.close()
+            raise
+        return line
 
 
 @functools.cache
@@ -93,18 +157,24 @@ def _ssl_context() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-def pinned_client(addresses: Sequence[str], deadline: float) -> httpx.Client:
-    """A client for one call. `deadline` is a `time.monotonic()` value in seconds."""
+def pinned_client(
+    addresses: Sequence[str], deadline: float, *, hang_up: HangUp | None = None, idle_s: float | None = None
+) -> httpx.Client:
+    """A client for one call. `deadline` is a `time.monotonic()` value in seconds.
+
+    `hang_up` can end it from another thread; the caller lets go of it after the call. `idle_s` is the longest
+    silence while something is read.
+    """
     transport = httpx.HTTPTransport(verify=_ssl_context(), trust_env=False)
     transport._pool = httpcore.ConnectionPool(
         ssl_context=_ssl_context(),
-        network_backend=_Backend(addresses, deadline),
+        network_backend=_Backend(addresses, deadline, hang_up),
     )
     return httpx.Client(
         transport=transport,
         trust_env=False,
         follow_redirects=False,
-        timeout=None,  # noqa: S113 - the transport keeps the deadline
+        timeout=httpx.Timeout(None, read=idle_s),  # the transport keeps the deadline
         headers={"Accept-Encoding": "identity"},
     )
 

@@ -102,7 +102,7 @@ def test_a_standby_takes_over_when_the_leader_s_connection_goes(beats):
     assert second.run() == []
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE application_name = 'synth-beat-leader' "
             "AND pid = ANY(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)"
         )

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL engine, with connections that outlive their use for a moment (`base`, `kept`)."""
