@@ -216,7 +216,7 @@ def courier() -> _Courier:
 
 def _last_n(answer_id: int) -> int:
     try:
-        last: list[Any] = liveness.client().xrevrange(events.stream_key(answer_id), count=1)
+        last: Any = liveness.client().xrevrange(events.stream_key(answer_id), count=1)
     except Exception as error:  # noqa: BLE001 - as above
         log.warning("events_not_read", error=f"{type(error).__name__}: {error}")
         return 0

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from synth.llm.hosts import is_configured
     from synth.llm.messages import Message, Reply, Request, ToolCall
     from synth.llm.reasons import REASONS, LlmError
+    from synth.llm.sink import Sink
 
 _HOMES = {
     "Attempt": "asking",
@@ -30,6 +31,7 @@ _HOMES = {
     "ToolCall": "messages",
     "REASONS": "reasons",
     "LlmError": "reasons",
+    "Sink": "sink",
 }
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "Message",
     "Reply",
     "Request",
+    "Sink",
     "ToolCall",
     "ask_json",
     "complete",

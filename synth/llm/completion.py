@@ -16,8 +16,9 @@ from typing import Any
 
 from synth.llm.messages import ToolCall
 from synth.llm.reasons import LlmError
+from synth.llm.streaming import EventReader, Lines, content
 from synth.llm.tolerant import clean_text
-from synth.llm.toolcalls import CallPieces, read_calls
+from synth.llm.toolcalls import read_calls
 
 _LENGTH = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 _FILTERED = frozenset({"content_filter", "content-filter", "safety", "blocked", "prohibited_content"})
@@ -55,9 +56,9 @@ def read_body(body: str) -> Completion:
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = choice.get("message")
     message = message if isinstance(message, dict) else {}
-    words = _content(message.get("content")) or _content(choice.get("text"))
+    words = content(message.get("content")) or content(choice.get("text"))
     finish = finish_reason(choice.get("finish_reason"))
-    if refusal := _content(message.get("refusal")):
+    if refusal := content(message.get("refusal")):
         finish = finish if words.strip() else "content_filter"
         words = words if words.strip() else refusal
     usage = data.get("usage")
@@ -112,32 +113,79 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _KEY_LIKE.sub("[key]", clean_text(text))
 
 
+class StreamReader:
+    """The body of an answer as it comes in: `feed` gives the words of each piece, `end` the whole."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+        self._events = EventReader(_from_error_object)
+        self._body: list[bytes] = []
+        self._is_stream: bool | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of an answer has come."""
+        return self._is_stream is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the host has said why the answer ends; only token counts may follow."""
+        return self._events.pieces.is_over
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing follows at all."""
+        return self._events.pieces.is_done
+
+    def feed(self, data: bytes) -> str:
+        """The words in the next bytes. LlmError for an error object among them."""
+        if self._is_stream is None:
+            self._body.append(data)
+            data = b"".join(self._body).lstrip(b"\xef\xbb\xbf \t\r\n")
+            if not data:
+                return ""
+            self._is_stream = data[:1] in b"de:ir"  # data, event, a comment, id, retry
+            self._body = []
+        if not self._is_stream:
+            self._body.append(data)
+            return ""
+        return "".join([self._events.line(line) for line in self._lines.feed(data)])
+
+    def end(self) -> tuple[str, Completion]:
+        """The words that were still missing, and the completion. LlmError as `read_body`."""
+        if not self._is_stream:
+            found = read_body(b"".join(self._body).decode("utf-8", "replace"))
+            return found.text, found
+        rest = "".join([self._events.line(line) for line in self._lines.feed(b"", is_last=True)])
+        rest += self._events.pieces.end()
+        if not (self._events.pieces.n_events or self.is_done):
+            raise LlmError("llm_refused", "It answered 200 with no event of a chat completion.")
+        # Without an end mark it counts as cut.
+        found = self.so_far("stop" if self.is_done else "length")
+        return rest + found.text[len("".join(self._events.pieces.words)) :], found
+
+    def so_far(self, finish: str = "") -> Completion:
+        """What has come by now; `finish` where the host gave no reason yet."""
+        pieces = self._events.pieces
+        finish = finish_reason(pieces.finish) or finish
+        text, refusal = "".join(pieces.words), clean_text("".join(pieces.refusal))
+        if refusal and not text.strip():
+            text, finish = refusal, finish if finish == "length" else "content_filter"
+        return Completion(
+            text,
+            finish,
+            _word(pieces.model, 200),
+            _count(pieces.usage.get("prompt_tokens")),
+            _count(pieces.usage.get("completion_tokens")),
+            pieces.calls(),
+        )
+
+
 def _from_stream(text: str) -> Completion:
-    """A whole SSE body put together; without an end mark it counts as cut."""
-    words: list[str] = []
-    pieces = CallPieces()
-    finish, model, is_done = "", "", False
-    for line in text.splitlines():
-        data = line[5:].strip() if line.startswith("data:") else ""
-        is_done = is_done or data == "[DONE]"
-        try:
-            event = json.loads(data) if data.startswith("{") else {}
-        except (ValueError, RecursionError):
-            event = {}
-        if event.get("error"):
-            raise _from_error_object(event["error"])
-        model = model or _word(event.get("model"), 200)
-        choices = event.get("choices")
-        for choice in choices[:1] if isinstance(choices, list) else []:
-            if not isinstance(choice, dict):
-                continue
-            delta = choice.get("delta") or choice.get("message")
-            delta = delta if isinstance(delta, dict) else {}
-            words.append(_content(delta.get("content")))
-            pieces.add(delta)
-            finish = finish_reason(choice.get("finish_reason")) or finish
-    finish = finish or ("stop" if is_done else "length")
-    return Completion(clean_text("".join(words)), finish, model, tool_calls=pieces.calls())
+    """A whole stream that nobody asked for."""
+    reader = StreamReader()
+    reader.feed(text.encode("utf-8", "replace"))
+    return reader.end()[1]
 
 
 def _from_error_object(error: Any) -> LlmError:
@@ -165,16 +213,6 @@ def _not_a_completion(text: str) -> str:
     is_html = text[:200].lstrip().lower().startswith(("<!doctype", "<html"))
     kind = "an HTML page" if is_html else "something else"
     return f"It answered 200 with {kind}, not a chat completion; check LLM_BASE_URL."
-
-
-def _content(raw: Any) -> str:
-    """Text of a content field: a string, or the text parts of a list. Anything else is no text."""
-    if isinstance(raw, str):
-        return raw
-    if not isinstance(raw, list):
-        return ""
-    texts = [item.get("text") if isinstance(item, dict) else item for item in raw]
-    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _word(raw: Any, limit: int) -> str:

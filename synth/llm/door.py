@@ -14,19 +14,23 @@ from synth.llm import hosts, record, spend
 from synth.llm.completion import Completion, redact
 from synth.llm.messages import Reply, Request
 from synth.llm.reasons import LlmError
+from synth.llm.sink import Sink
 from synth.net import database
 
 faults.declare("llm.send.before", "a call is about to be made: its owner asks again")
 
 
-def complete(request: Request) -> Reply:
+def complete(request: Request, sink: Sink | None = None) -> Reply:
     """The model's reply. LlmError with a reason of `REASONS`; host trouble is not retried here, rows retry.
 
     A reply cut by the token limit is given back with `finish_reason="length"`; whoever needs it whole must
-    refuse it.
+    refuse it. A `sink` gets the words as they come, and may stop the call (LlmError `stopped`); what had come
+    of a call that broke is the `partial` of its error.
     """
     leave_database()
     if earlier := record.replay(request):
+        if sink is not None:
+            sink.text(earlier.text)
         return earlier
     host = hosts.host_for(request.agent, request.purpose)
     at = now()
@@ -36,15 +40,18 @@ def complete(request: Request) -> Reply:
         spend.check(request.agent, at)
         leave_database()
         faults.point("llm.send.before")
-        completion = hosts.send(host, request)
+        completion = hosts.send(host, request, sink)
         if completion.finish_reason == "content_filter":
             raise LlmError("content_filter", completion.text[:200])
     except LlmError as error:
         message = redact(str(error), [host.api_key])
+        completion = completion or error.partial
         outcome = record.Outcome(error.reason, message, completion, _ms(started))
         saved = record.save(request, host, outcome, at)
         detail, wait = redact(error.detail, [host.api_key]), error.retry_after_s
-        raise LlmError(error.reason, detail, retry_after_s=wait, call_id=saved.call_id) from None
+        raise LlmError(
+            error.reason, detail, retry_after_s=wait, call_id=saved.call_id, partial=completion
+        ) from None
     return record.save(request, host, record.Outcome("ok", "", completion, _ms(started)), at)
 
 

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.utils.timezone import now
 
-from synth.llm import addresses, scripted
-from synth.llm.completion import Completion, error_of_status, read_body
+from synth.llm import addresses, openai_host, scripted
+from synth.llm.completion import Completion
 from synth.llm.messages import Request
 from synth.llm.reasons import LlmError
+from synth.llm.sink import Sink
 
 if TYPE_CHECKING:
-    import httpx
-
     from synth.models import Agent
 
 # Purposes that the model override `chat` covers; everything else is background work, `grillo`.
 FOREGROUND = frozenset({"chat", "proactive"})
+LONGEST_STREAM_S = 1200.0
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,19 @@ def host_for(agent: Agent | None, purpose: str) -> Host:
     return Host("openai", url, model, addresses.host_label(url), (settings.LLM_API_KEY or "").strip())
 
 
-def send(host: Host, request: Request) -> Completion:
-    """One round trip within the deadline. LlmError for everything that is no completion."""
+def send(host: Host, request: Request, sink: Sink | None = None) -> Completion:
+    """One round trip within the deadline; with a `sink` the words go there as they come.
+
+    LlmError for everything that is no completion. A streamed call may take long, but not be silent for more
+    than LLM_TIMEOUT_S.
+    """
     if host.backend == "scripted":
-        return scripted.send(host.url, request.purpose)
+        return scripted.send(host.url, request.purpose, sink)
     import openai  # noqa: F401 - a second and 40 MB, at the first call and before its deadline runs
 
-    deadline = time.monotonic() + (request.timeout_s or settings.LLM_TIMEOUT_S)
-    return _send_openai(host, request, _addresses(host, request, deadline), deadline)
+    limit_s = settings.LLM_TIMEOUT_S if sink is None else max(LONGEST_STREAM_S, settings.LLM_TIMEOUT_S)
+    deadline = time.monotonic() + (request.timeout_s or limit_s)
+    return openai_host.ask(host, request, _addresses(host, request, deadline), deadline, sink)
 
 
 def _addresses(host: Host, request: Request, deadline: float) -> list[str]:
@@ -82,61 +86,6 @@ def _addresses(host: Host, request: Request, deadline: float) -> list[str]:
     if request.agent and request.agent.local_only and not all(map(addresses.is_local, found)):
         raise LlmError("local_only", f"{host.label} is not on this network.")
     return found
-
-
-def _send_openai(host: Host, request: Request, found: list[str], deadline: float) -> Completion:
-    import openai
-
-    from synth.net.transport import pinned_client, refuse_packed
-
-    # Without these the SDK would send ids from the environment to whatever host is configured.
-    no_ids: dict[str, Any] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    with pinned_client(found, deadline) as http:
-        http.event_hooks = {"response": [refuse_packed]}
-        client = openai.OpenAI(
-            api_key=host.api_key or "none",
-            base_url=host.url,
-            max_retries=0,
-            timeout=None,  # the transport keeps the deadline
-            http_client=http,
-            default_headers=no_ids,
-        )
-        try:
-            raw = client.chat.completions.with_raw_response.create(**_body(host, request))
-        except openai.APITimeoutError:
-            raise LlmError("llm_timeout") from None
-        except openai.APIStatusError as error:
-            answer: httpx.Response = error.response
-            raise error_of_status(answer.status_code, answer.headers, answer.text, now()) from None
-        except openai.APIConnectionError as error:
-            raise LlmError("llm_unreachable", _cause(error)) from None
-        except openai.OpenAIError as error:
-            raise LlmError("llm_refused", type(error).__name__) from None
-        return read_body(raw.http_response.text)
-
-
-def _body(host: Host, request: Request) -> dict[str, Any]:
-    """Arguments of the SDK call."""
-    # OpenAI's own newer models refuse the old name; other hosts know only the old one.
-    limit = "max_completion_tokens" if urlsplit(host.url).hostname == "api.openai.com" else "max_tokens"
-    body: dict[str, Any] = {
-        "model": host.model,
-        "messages": [m.as_openai() for m in request.messages],
-        limit: min(request.max_tokens or settings.LLM_MAX_TOKENS, settings.LLM_MAX_TOKENS),
-    }
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.tools:
-        body["tools"] = list(request.tools)
-        if request.tool_choice:
-            body["tool_choice"] = request.tool_choice
-    return body
-
-
-def _cause(error: BaseException) -> str:
-    """The kind of trouble, never its text: an exception about a header would quote the key."""
-    cause = error.__cause__ or error
-    return f"({type(cause).__name__})"
 
 
 def _override(agent: Agent | None, purpose: str) -> str:

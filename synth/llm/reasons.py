@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from synth.errors import DomainError
+
+if TYPE_CHECKING:
+    from synth.llm.completion import Completion
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ REASONS: dict[str, Reason] = {
     "bad_shape": Reason("The reply could not be read as the JSON that was asked for."),
     "spend_cap": Reason("The agent has spent its tokens for today."),
     "local_only": Reason("This agent may only use language models on this machine or network."),
+    "stopped": Reason("The call was ended before its reply was whole.", status=409),
     "in_transaction": Reason("A language model may not be called inside a database transaction.", status=500),
 }
 
@@ -36,7 +41,8 @@ class LlmError(DomainError):
     """A call that brought no usable reply. `reason` is a key of `REASONS`; `detail` adds what is known.
 
     `retryable` says whether a later try may help, `retry_after_s` when the host said so. `call_id` is the
-    saved call, None where nothing was sent. A key or other secret is never part of the detail.
+    saved call, None where nothing was sent. `partial` is the `Completion` as far as it had come when a call
+    broke or was stopped. A key or other secret is never part of the detail.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class LlmError(DomainError):
         *,
         retry_after_s: float | None = None,
         call_id: UUID | None = None,
+        partial: Completion | None = None,
     ) -> None:
         entry = REASONS[reason]
         super().__init__(f"{entry.sentence} {detail}".strip(), code=reason)
@@ -55,3 +62,4 @@ class LlmError(DomainError):
         self.retryable = entry.is_retryable
         self.retry_after_s = retry_after_s
         self.call_id = call_id
+        self.partial = partial

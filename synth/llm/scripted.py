@@ -2,13 +2,14 @@
 
 The file has one JSON value a line: a string (the content) or an object with any of `content`, `tool_calls`
 (`[{name, arguments}]`), `finish_reason`, `message` (extra fields of the message), `status`, `body`, `raw`,
-`purpose`. Lines are used in order and then again from the start; a line with a `purpose` answers only calls
-of that purpose. Each process counts for itself.
+`purpose`, `token_s`. Lines are used in order and then again from the start; a line with a `purpose` answers
+only calls of that purpose. Each process counts for itself.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,36 @@ from django.utils.timezone import now
 
 from synth.llm.completion import Completion, error_of_status, read_body
 from synth.llm.reasons import LlmError
+from synth.llm.sink import Sink
 
 PREFIX = "scripted:"
 _used: dict[tuple[str, str], int] = {}
 _lock = threading.Lock()
 
 
-def send(path: str, purpose: str) -> Completion:
-    """The next reply of the file for this purpose; LlmError as it says, or when the file cannot be read."""
+def send(path: str, purpose: str, sink: Sink | None = None) -> Completion:
+    """The next reply of the file for this purpose; LlmError as it says, or when the file cannot be read.
+
+    A `sink` gets it word by word, each after `token_s` seconds.
+    """
     reply = _next(path, purpose)
+    completion = _completion(reply)
+    return completion if sink is None else _spoken(completion, float(reply.get("token_s", 0)), sink)
+
+
+def _spoken(completion: Completion, pause_s: float, sink: Sink) -> Completion:
+    said = ""
+    is_stopped = threading.Event()
+    with sink.connected(is_stopped.set):
+        for word in re.findall(r"\s*\S+|\s+$", completion.text):
+            if is_stopped.wait(pause_s):
+                raise LlmError("stopped", partial=Completion(said, "", completion.model))
+            said += word
+            sink.text(word)
+    return completion
+
+
+def _completion(reply: dict[str, Any]) -> Completion:
     status = reply.get("status", 200)
     raw = reply.get("raw")
     body = raw if isinstance(raw, str) else json.dumps(completion_body(reply))

@@ -26,29 +26,43 @@ def read_calls(message: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 
 class CallPieces:
-    """Puts the calls of a stream together; each delta names its call by index."""
+    """Puts the calls of a stream together; each delta names its call by index, if the host counts at all."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, dict[str, str]] = {}
+        self._calls: list[dict[str, str]] = []
+        self._at: dict[int, int] = {}  # the host's index: where in `_calls` its newest call stands
 
     def add(self, delta: dict[str, Any]) -> None:
         """Take in one delta; what is not shaped like a call is passed over."""
         raw = delta.get("tool_calls")
-        for n, item in enumerate(raw if isinstance(raw, list) else []):
+        items = raw if isinstance(raw, list) else []
+        if not items and isinstance(delta.get("function_call"), dict):
+            items = [{"index": 0, "function": delta["function_call"]}]
+        for n, item in enumerate(items):
             if not isinstance(item, dict):
                 continue
-            index = item.get("index")
-            index = index if isinstance(index, int) and 0 <= index < MAX_CALLS else n
-            call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
             function = item.get("function")
             function = function if isinstance(function, dict) else {}
+            call = self._call(item.get("index"), n, _text(item.get("id")))
             call["id"] = call["id"] or _text(item.get("id"))
             call["name"] = call["name"] or _text(function.get("name"))
             call["arguments"] += _arguments(function.get("arguments"))
 
+    def _call(self, index: Any, n: int, id: str) -> dict[str, str]:
+        """The call a piece belongs to. Some hosts give every call the same index, and an id of its own."""
+        index = index if isinstance(index, int) and 0 <= index < MAX_CALLS else n
+        at = self._at.get(index)
+        is_new = at is None or bool(id and self._calls[at]["id"] and self._calls[at]["id"] != id)
+        if at is None or (is_new and len(self._calls) < MAX_CALLS):
+            at = self._at[index] = len(self._calls)
+            self._calls.append({"id": "", "name": "", "arguments": ""})
+        return self._calls[at]
+
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls in their order."""
-        items = [{"id": c["id"], "function": c} for _, c in sorted(self._calls.items())]
+        first = {at: index for index, at in sorted(self._at.items(), reverse=True)}
+        order = sorted(range(len(self._calls)), key=lambda at: (first.get(at, at), at))
+        items = [{"id": self._calls[at]["id"], "function": self._calls[at]} for at in order]
         return read_calls({"tool_calls": items})
 
 

@@ -8,8 +8,8 @@ A reply is a string (the content), a function of the request's JSON that gives a
 `content`, `tool_calls` (`[{name, arguments}]`), `finish_reason`, `message` (extra fields), `usage`, `model`,
 `status`, `headers`, `body` (the whole JSON answer), `raw` (the answer's text or bytes), `delay_s`, `drip_s`
 (between bytes), `drop` (`before`: no answer; `mid`: reset halfway), `cut` (the body ends early), `hang` (no
-answer until the host closes). Replies are used in order; after the last one the host answers 500, unless
-`repeat_last`. As a program:
+answer until the host closes). A request for a stream gets one (`synth.testing.streamed_body`). Replies are
+used in order; after the last one the host answers 500, unless `repeat_last`. As a program:
 `python -m synth.testing.scripted_host --port N --replies FILE.jsonl`.
 """
 
@@ -30,6 +30,7 @@ from types import TracebackType
 from typing import Any
 
 from synth.llm.scripted import as_reply, completion_body, read_file
+from synth.testing import streamed_body
 
 Reply = str | dict[str, Any] | Callable[[dict[str, Any]], Any]
 _EMPTY_SCRIPT = {"status": 500, "content": "the scripted host has no reply left"}
@@ -142,7 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
         """The next reply of the script."""
         host = self.server.host
-        reply = host.answer(Recorded(self.path, dict(self.headers.items()), self._body()))
+        request = self._body()
+        reply = host.answer(Recorded(self.path, dict(self.headers.items()), request))
         if reply.get("hang"):
             host.closing.wait(600)
             reply = {"drop": "before"}
@@ -150,6 +152,9 @@ class _Handler(BaseHTTPRequestHandler):
             host.closing.wait(delay)
         if reply.get("drop") == "before":
             self._reset()
+            return
+        if streamed_body.is_wanted(reply, request):
+            self._stream(reply, request)
             return
         raw = reply.get("raw")
         body = json.dumps(completion_body(reply)) if raw is None else raw
@@ -185,6 +190,37 @@ class _Handler(BaseHTTPRequestHandler):
         if how.get("drop"):
             self._reset()
         self.close_connection = self.close_connection or is_partial
+
+    def _stream(self, reply: dict[str, Any], request: dict[str, Any]) -> None:
+        """One event a write, in a chunked body."""
+        how, closing = streamed_body.how_of(reply), self.server.host.closing
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for n, (data, is_text) in enumerate(streamed_body.events(reply, request)):
+            if n == how.get("hang_after"):
+                closing.wait(600)
+            if is_text and reply.get("token_s"):
+                closing.wait(float(reply["token_s"]))
+            if n in (how.get("cut_after"), how.get("reset_after")) or (n == 2 and reply.get("drop") == "mid"):
+                self._chunk(data[: len(data) // 2], how, reply)
+                if n != how.get("cut_after"):
+                    self._reset()
+                self.close_connection = True
+                return
+            self._chunk(data, how, reply)
+        self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
+
+    def _chunk(self, data: bytes, how: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+        size = 1 if reply.get("drip_s") else int(how.get("split", len(data)))
+        for at in range(0, len(data), size):
+            if reply.get("drip_s") and self.server.host.closing.wait(float(reply["drip_s"])):
+                return
+            piece = data[at : at + size]
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.flush()
 
     def _drip(self, data: bytes, pause_s: float) -> None:
         for n in range(len(data)):
