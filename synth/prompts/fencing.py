@@ -78,10 +78,10 @@ def _soften(match: re.Match[str]) -> str:
 def _is_role_line(line: str) -> bool:
     """True for a line that opens like a message of some role, seen as a reader sees it."""
     start = line[:_ROLE_LOOK].strip()
-    return bool(start) and not start.startswith("| ") and _ROLE.match(_skeleton(start)) is not None
+    return bool(start) and not start.startswith("| ") and _ROLE.match(skeleton(start)) is not None
 
 
-def _skeleton(text: str) -> str:
+def skeleton(text: str) -> str:
     """The text as Latin look-alikes: compatibility forms folded, accents and invisible characters dropped."""
     if text.isascii():
         return text.casefold()
