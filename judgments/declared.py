@@ -66,7 +66,7 @@ def _toolkits(state: Any) -> dict[str, Any]:
     }
 
 
-registry.declare(TOOLKIT_SUGGEST, questions=_toolkits, positive="accepted", negative="dismissed", core=True)
+registry.declare(TOOLKIT_SUGGEST, questions=_toolkits, positive="taken", negative="declined", core=True)
 registry.declare(
     CHECK_IN_PROGRESS,
     questions={

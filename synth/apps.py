@@ -17,7 +17,8 @@ class SynthConfig(AppConfig):
         from synth.llm import door  # noqa: F401 - declares its fault points
         from synth.prompts import core_layers
         from synth.rowqueue.queues import register_queue
-        from synth.services import dialogues
+        from synth.services import check_ins, dialogues, toolkits  # noqa: F401 - declare their fault points
+        from synth.toolkits import register_core
 
         background.register_tick("synth.drain_outbox", "synth.tasks.drain_outbox")
         background.register_tick("synth.prune_outbox", "synth.tasks.prune_outbox", every_s=3600)
@@ -27,6 +28,8 @@ class SynthConfig(AppConfig):
         background.register_tick("synth.let_go", "synth.tasks.let_go", every_s=3600)
         register_queue("outbox", "synth.EventHandling", Q(status="waiting"))
         register_queue("sittings", "synth.Sitting", Q(status__in=["queued", "running"]))
+        registries.turn_observers.add("synth.toolkits", toolkits.look)
+        register_core()
         metrics.register()
         core_layers.register_all()
         post_migrate.connect(background.ensure_ticks, sender=self)

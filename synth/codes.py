@@ -17,6 +17,7 @@ CODES: dict[str, str] = {
     "bad_name": "A name of a memory has letters, digits, spaces and . : - _ only.",
     "bad_tags": "Too many tags, or one that is too long.",
     "blank": "The text may not be blank.",
+    "check_in_closed": "The check-in was answered before, or the turn is over.",
     "dialogue_gone": "The dialogue was deleted meanwhile.",
     "dialogue_not_found": "There is no such dialogue, or it is somebody else's.",
     "duplicate_key": "A key stands twice in a JSON object.",
@@ -43,5 +44,6 @@ CODES: dict[str, str] = {
     "unknown_country": "No ISO 3166-1 code of two letters.",
     "unknown_field": "There is no such field, or it cannot be set.",
     "unknown_language": "No BCP 47 language tag.",
+    "unknown_toolkit": "There is no toolkit of that name.",
     "unknown_timezone": "No IANA time zone.",
 }

@@ -13,36 +13,52 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from synth import selectors
+from synth import toolkits as registry
 from synth.api.base import Api
 from synth.api.fields import Flag, Strict, Text
 from synth.api.idempotency import idempotent
 from synth.api.permissions import agent_seen
 from synth.errors import NotAllowed, NotFound
-from synth.models import Dialogue, Message, MessageRole, MessageStatus
+from synth.models import Dialogue, Message, MessageRole, MessageStatus, ToolkitOrigin
 from synth.schemas import Caller
-from synth.services import dialogues
+from synth.services import dialogues, toolkits
 
 # Kept for the server's own use.
 HIDDEN = frozenset({"request", "answer", "is_opened"})
 
 
+MAX_TOOLKIT_CHARS = 64
+
+
 class DialogueBody(Strict):
-    """A new dialogue. A scratch one leaves nothing in diary or memory."""
+    """A new dialogue. A scratch one leaves nothing in diary or memory.
+
+    `from` names a dialogue of the caller's that this one continues: its toolkit is taken over.
+    """
 
     agent = Text(max_length=64, help_text="slug")
     title = Text(max_length=dialogues.MAX_TITLE_CHARS, allow_blank=True, required=False)
     scratch = Flag(required=False)
+    toolkit = Text(max_length=MAX_TOOLKIT_CHARS, required=False)
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "from": serializers.UUIDField(required=False)}
 
 
 class DialogueChange(Strict):
-    """What can be changed."""
+    """What can be changed. A toolkit counts from the next turn on."""
 
     title = Text(max_length=dialogues.MAX_TITLE_CHARS, allow_blank=True, required=False)
     archived = Flag(required=False)
+    toolkit = Text(max_length=MAX_TOOLKIT_CHARS, required=False)
 
 
 class DialogueOut(serializers.Serializer[Dialogue]):
-    """A dialogue. `at` is its last activity, `active_leaf` the end of the branch that is shown."""
+    """A dialogue. `at` is its last activity, `active_leaf` the end of the branch that is shown.
+
+    `suggested_toolkit` is one that may fit better: changing to it takes the suggestion, changing to another
+    (`default` too) declines it.
+    """
 
     id = serializers.UUIDField()
     agent = serializers.CharField(source="agent.slug")
@@ -52,6 +68,25 @@ class DialogueOut(serializers.Serializer[Dialogue]):
     at = serializers.DateTimeField()
     created_at = serializers.DateTimeField()
     archived_at = serializers.DateTimeField(allow_null=True)
+    toolkit = serializers.CharField()
+    toolkit_origin = serializers.ChoiceField(choices=ToolkitOrigin.choices)
+    suggested_toolkit = serializers.SerializerMethodField()
+
+    def get_suggested_toolkit(self, dialogue: Dialogue) -> str | None:
+        return toolkits.suggested(dialogue)
+
+
+class ToolkitOut(serializers.Serializer[Any]):
+    """A set of actions a dialogue can be on."""
+
+    name = serializers.CharField()
+    text = serializers.CharField()
+
+
+class ToolkitsOut(serializers.Serializer[Any]):
+    """All of them, the default one first."""
+
+    results = ToolkitOut(many=True)
 
 
 class MessageOut(serializers.Serializer[Message]):
@@ -123,7 +158,16 @@ class DialoguesView(Api):
         may_chat(self.caller)
         values = self.checked(DialogueBody)
         agent = agent_seen(self.caller, values.pop("agent"))
-        return self.shown(dialogues.create(agent, self.caller.person, **values), DialogueOut, status=201)
+        source = self._continued(values.pop("from", None))
+        made = toolkits.begin(agent, self.caller.person, source=source, **values)
+        return self.shown(made, DialogueOut, status=201)
+
+    def _continued(self, dialogue_id: UUID | None) -> Dialogue | None:
+        try:
+            return own_dialogue(self.caller, dialogue_id) if dialogue_id else None
+        except NotFound as error:
+            error.field = "from"
+            raise
 
 
 class DialogueView(Api):
@@ -139,13 +183,18 @@ class DialogueView(Api):
 
     @extend_schema(operation_id="dialogues_update", request=DialogueChange, responses=DialogueOut)
     def patch(self, request: Request, dialogue_id: UUID) -> Response:
-        """Name it, put it away, bring it back. It cannot be put away while an answer is on its way."""
+        """Name it, put it away, bring it back, change its toolkit.
+
+        It cannot be put away while an answer is on its way.
+        """
         row = own_dialogue(self.caller, dialogue_id)
         values = self.checked(DialogueChange, is_partial=True)
         if "archived" in values:
             row = dialogues.archive(row) if values["archived"] else dialogues.unarchive(row)
         if "title" in values:
             row = dialogues.rename(row, values["title"])
+        if "toolkit" in values:
+            row = toolkits.choose(row, values["toolkit"])
         return self.shown(row, DialogueOut)
 
     @extend_schema(operation_id="dialogues_delete", responses={200: DeletedOut})
@@ -153,6 +202,19 @@ class DialogueView(Api):
         """Delete it with its messages, and with what is on record of its prompts and replies."""
         removed = dialogues.delete(own_dialogue(self.caller, dialogue_id))
         return Response({"removed": removed})
+
+
+class ToolkitsView(Api):
+    """The toolkits of this server."""
+
+    serializer_class = ToolkitsOut
+    pagination_class = None
+
+    @extend_schema(operation_id="toolkits_list", responses=ToolkitsOut)
+    def get(self, request: Request) -> Response:
+        """What a dialogue's `toolkit` can be."""
+        may_chat(self.caller)
+        return self.shown({"results": list(registry.registered())}, ToolkitsOut)
 
 
 class MessagesView(Api):

@@ -14,7 +14,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from synth.api import openapi  # noqa: F401 - registers the key scheme with the schema
 from synth.api.agents import AgentsView, AgentView
 from synth.api.chat import ChatView
-from synth.api.dialogues import DialoguesView, DialogueView, MessagesView
+from synth.api.check_ins import CheckInView
+from synth.api.dialogues import DialoguesView, DialogueView, MessagesView, ToolkitsView
 from synth.api.diary import DiaryView
 from synth.api.errors import plain_json
 from synth.api.me import MeView
@@ -61,5 +62,7 @@ urlpatterns = [
     both("dialogues", DialoguesView.as_view(), "dialogues"),
     both(rf"dialogues/{DIALOGUE}", DialogueView.as_view(), "dialogue"),
     both(rf"dialogues/{DIALOGUE}/messages", MessagesView.as_view(), "dialogue-messages"),
+    both("toolkits", ToolkitsView.as_view(), "toolkits"),
     both("chat", ChatView.as_view(), "chat"),
+    both(r"chat/(?P<message_id>[0-9]+)/check-in", CheckInView.as_view(), "chat-check-in"),
 ]

@@ -123,7 +123,7 @@ ring_if_waiting = SITTINGS.ring_if_waiting
 
 def _spoken(row: Sitting) -> list[Message]:
     """The messages of this sitting in the branch that is shown, oldest first."""
-    leaf = Message.objects.filter(pk=row.dialogue.active_leaf_id).first()
+    leaf = row.dialogue.active_leaf
     if leaf is None:
         return []
     nodes = [*branches.above(leaf, READ_CHARS)[0], leaf]

@@ -1,4 +1,4 @@
-"""Half an hour of silence, or putting it away, ends a dialogue's sitting; the agent writes down what was said."""
+"""Half an hour of silence, or putting it away, ends a sitting; the agent writes down what was said."""
 
 from __future__ import annotations
 
