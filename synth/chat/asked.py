@@ -17,12 +17,15 @@ from synth.llm.tolerant import PROBLEMS, clean_value, parse
 from synth.llm.walk import walk
 
 MAX_ASKED = 16  # actions of one reply; the rest is refused
-_QUOTE = "\"'“”„‟«»‘’`"
-_OBJECT = re.compile(rf"\{{\s*[{_QUOTE}]?actions[{_QUOTE}]?\s*:")
-_TRY = re.compile(rf"[{_QUOTE}]actions[{_QUOTE}]\s*:\s*\[")
-_TYPE = re.compile(rf"[{_QUOTE}]type[{_QUOTE}]\s*:")
-_EMPTY_FENCE = re.compile(r"(?:```|~~~)[\w-]*\s*(?:```|~~~)")
-_THOUGHT = re.compile(r"^\s*<(think|thinking|thought|reasoning)\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+QUOTE = "\"'“”„‟«»‘’`"
+OBJECT = re.compile(rf"\{{\s*[{QUOTE}]?actions[{QUOTE}]?\s*:")
+FENCE = re.compile("`{3,}|~{3,}")
+THINKING = "think|thinking|thought|reasoning"
+_TRY = re.compile(rf"[{QUOTE}]actions[{QUOTE}]\s*:\s*\[")
+_TYPE = re.compile(rf"[{QUOTE}]type[{QUOTE}]\s*:")
+_OPENING = re.compile(rf"(?:{FENCE.pattern})[\w-]*\s*\Z")
+_CLOSING = re.compile(rf"\s*(?:{FENCE.pattern})")
+_THOUGHT = re.compile(rf"^\s*<({THINKING})\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _LONGEST_OBJECT = 20_000  # characters
 _MOST_WORK = 1_000_000  # characters looked at for quotes; a text made to cost more makes every action a quote
 
@@ -67,7 +70,7 @@ def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wa
     words = visible(text)
     if calls:
         return Wanted(words, [_of_call(call) for call in calls])
-    if not _TRY.search(text) and not _OBJECT.search(text):
+    if not _TRY.search(text) and not OBJECT.search(text):
         return Wanted(words, [], "text")
     parsed = parse(text, expected=("actions",))
     if parsed.value is None:
@@ -133,7 +136,7 @@ def _known(texts: Iterable[str]) -> set[str] | None:
     found: set[str] = set()
     work = 0
     for text in texts:
-        for match in _OBJECT.finditer(text):
+        for match in OBJECT.finditer(text):
             source = _object_at(text, match.start())
             work += len(source)
             if work > _MOST_WORK:
@@ -151,12 +154,15 @@ def _object_at(text: str, start: int) -> str:
 
 
 def _without(text: str, value: dict[str, Any]) -> str:
-    """The words around the object that was read."""
-    for match in _OBJECT.finditer(text):
+    """The words around the object that was read, without the fence that held only it."""
+    for match in OBJECT.finditer(text):
         source = _object_at(text, match.start())
         if parse(source, expected=("actions",)).value == value:
-            end = match.start() + len(source)
-            return _EMPTY_FENCE.sub("", text[: match.start()] + text[end:]).strip()
+            before, after = text[: match.start()], text[match.start() + len(source) :]
+            opening, closing = _OPENING.search(before), _CLOSING.match(after)
+            if opening and closing and len(FENCE.findall(before)) % 2:
+                before, after = before[: opening.start()], after[closing.end() :]
+            return (before + after).strip()
     return text
 
 
