@@ -26,4 +26,4 @@ USER synth
 VOLUME /data
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "synth.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
-     "--timeout-graceful-shutdown", "3", "--no-access-log"]
+     "--http", "synth.net.connections:Protocol", "--timeout-graceful-shutdown", "3", "--no-access-log"]

@@ -1,7 +1,8 @@
-"""The web process: plain ASGI routes (streams) in front, Django in a thread pool behind.
+"""The web process: plain ASGI in front, Django in a thread pool behind.
 
-A stream in a Django view would hold a thread until it ends, so streams are plain ASGI applications that apps
-add to `synth.registries.asgi_routes`; everything else goes to Django.
+Django answers, or checks a request and hands it off (`synth.api.handoff`): a stream in a Django view would
+hold a thread until it ends. Apps may also put plain ASGI applications before it
+(`synth.registries.asgi_routes`).
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from synth.wsgi import application as django_application  # sets Django up befor
 
 from django.conf import settings  # isort: skip
 from synth import registries  # isort: skip
+from synth.api import answers  # noqa: F401 - serves the orders of chat  # isort: skip
+from synth.api.handoff import with_handoff  # isort: skip
 from synth.api.whole_bodies import with_whole_bodies  # isort: skip
 
-_django: Any = with_whole_bodies(WSGIMiddleware(django_application, workers=settings.WEB_THREADS))
+_django: Any = with_handoff(
+    with_whole_bodies(WSGIMiddleware(django_application, workers=settings.WEB_THREADS))
+)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Serve one connection: lifespan, a registered stream path, or Django."""
+    """Serve one connection: lifespan, a registered path, or Django."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
     elif scope["type"] == "http":

@@ -13,7 +13,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from synth.api import openapi  # noqa: F401 - registers the key scheme with the schema
 from synth.api.agents import AgentsView, AgentView
-from synth.api.chat import ChatView
+from synth.api.chat import AnswerView, ChatView, StopView, StreamView
 from synth.api.check_ins import CheckInView
 from synth.api.dialogues import DialoguesView, DialogueView, MessagesView, ToolkitsView
 from synth.api.diary import DiaryView
@@ -21,6 +21,7 @@ from synth.api.errors import plain_json
 from synth.api.me import MeView
 from synth.api.memories import MemoriesView
 from synth.api.prompt import PromptView
+from synth.api.tickets import TicketsView
 
 SLUG = r"(?P<slug>[-\w]+)"
 DIALOGUE = r"(?P<dialogue_id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
@@ -64,5 +65,9 @@ urlpatterns = [
     both(rf"dialogues/{DIALOGUE}/messages", MessagesView.as_view(), "dialogue-messages"),
     both("toolkits", ToolkitsView.as_view(), "toolkits"),
     both("chat", ChatView.as_view(), "chat"),
+    both("chat/stream", StreamView.as_view(), "chat-stream"),
+    both(r"chat/(?P<message_id>[0-9]+)", AnswerView.as_view(), "chat-answer"),
+    both(r"chat/(?P<message_id>[0-9]+)/stop", StopView.as_view(), "chat-stop"),
+    both("stream-tickets", TicketsView.as_view(), "stream-tickets"),
     both(r"chat/(?P<message_id>[0-9]+)/check-in", CheckInView.as_view(), "chat-check-in"),
 ]

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -27,14 +26,15 @@ class Protocol(HttpToolsProtocol):
 
     on_shutdown: Callable[[], None] | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         if (found := transport.get_extra_info("socket")) is not None and found.family != socket.AF_UNIX:
             _watch(found)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope[SCOPE] = self  # type: ignore[typeddict-unknown-key]
+        scope: Any = self.scope
+        scope[SCOPE] = self
 
     def shutdown(self) -> None:
         super().shutdown()

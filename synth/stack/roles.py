@@ -75,6 +75,7 @@ ROLES: dict[str, Role] = {
                     "--port",
                     "{port}",
                 ),
+                *("--http", "synth.net.connections:Protocol"),
                 *("--timeout-graceful-shutdown", "3", "--no-access-log"),
             ),
             healthcheck=("python", "-c", _ASK_WEB),
