@@ -150,6 +150,7 @@ def register() -> None:
             risk="reversible",
             who="trainer",
             raw_payload=True,
+            is_guarded=True,
             offer=_is_pending,
         )
     )

@@ -61,9 +61,24 @@ SERVE_AT_ONCE = Option(
 RATE_PER_KEY = Option(
     "SYSTEM_ONE_RATE_PER_KEY", "int", 6_000, "Asks a minute for one key; 0: no limit.", app=APP, minimum=0
 )
+APPROVALS_AUTO = Option(
+    "APPROVALS_AUTO", "list", [],
+    "Actions (or keys of their scopes) that System 1 may allow without a person; none: it never does.",
+    app=APP,
+)  # fmt: skip
+APPROVALS_PERCENT = Option(
+    "APPROVALS_PERCENT", "int", 95, "How sure System 1 must be to allow one of these, in percent.",
+    app=APP, minimum=50, maximum=100,
+)  # fmt: skip
+APPROVALS_RECORD = Option(
+    "APPROVALS_RECORD", "int", 20,
+    "Latest decisions of a rule, by one model, that a single complaint spoils.",
+    app=APP, minimum=1, maximum=10_000,
+)  # fmt: skip
 MINE = (
     TIMEOUT_MS, LATER_TIMEOUT_MS, DIALECT, PATH, AUTH_HEADER, AUTH_SCHEME, RUNS, RUNS_MAX_MIB,
     RETENTION_DAYS, SERVED_BY, LANGUAGE_MODEL, SERVE_TIMEOUT_MS, SERVE_AT_ONCE, RATE_PER_KEY,
+    APPROVALS_AUTO, APPROVALS_PERCENT, APPROVALS_RECORD,
 )  # fmt: skip
 declare(*MINE)
 

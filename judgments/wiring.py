@@ -20,6 +20,7 @@ MAX_MEMORY_CHARS = 4_000
 
 def register() -> None:
     """Called once when Django starts."""
+    from judgments import approvals
     from judgments.api.asgi import OwnThreads
     from judgments.backends import local
     from judgments.check_in import CheckInWatcher
@@ -30,6 +31,7 @@ def register() -> None:
     for prefix in ("/v1/systemone", "/v1/decisions"):
         registries.asgi_routes.add(prefix, asgi)
     registries.erasers.add("judgments.runs", purge.erase)
+    registries.approval_judges.add("judgments.allow", approvals.judge)
     registries.model_runners.add(local.KIND, local.make_runner)
     registries.recall_rerankers.add("judgments.candidate", look_at_candidate)
     registries.turn_observers.add("judgments.candidate", ask_about_talk)

@@ -11,7 +11,7 @@ class RemindersConfig(AppConfig):
 
     def ready(self) -> None:
         """Options, ticks, the queue, the eraser, metrics; nothing here touches the database."""
-        from reminders import metrics, options, ticks  # noqa: F401 - importing options declares them
+        from reminders import handlers, metrics, options, ticks  # noqa: F401 - what declares itself when imported
         from reminders.services import erasing
         from synth import registries
         from synth.rowqueue.queues import register_queue

@@ -13,6 +13,7 @@ class SynthConfig(AppConfig):
 
     def ready(self) -> None:
         """One line for each thing that registers itself; keep it a list."""
+        from synth import approval_options  # noqa: F401 - declares its option
         from synth import background, checks, metrics, registries, turn_options  # noqa: F401 - checks register when imported
         from synth.llm import door  # noqa: F401 - declares its fault points
         from synth.prompts import core_layers
@@ -25,6 +26,7 @@ class SynthConfig(AppConfig):
         background.register_tick("synth.settle_turns", "synth.tasks.settle_turns")
         background.register_tick("synth.end_sittings", "synth.tasks.end_sittings")
         registries.erasers.add("synth.dialogues", dialogues.erase_of)
+        background.register_tick("synth.tend_approvals", "synth.tasks.tend_approvals")
         background.register_tick("synth.let_go", "synth.tasks.let_go", every_s=3600)
         register_queue("outbox", "synth.EventHandling", Q(status="waiting"))
         register_queue("sittings", "synth.Sitting", Q(status__in=["queued", "running"]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from synth.models import Agent, Dialogue, DiaryEntry, Memory, Message, MessageStatus, Person
+from synth.models import Agent, Approval, Dialogue, DiaryEntry, Memory, Message, MessageStatus, Person
 from synth.schemas import Caller
 
 
@@ -88,3 +90,13 @@ def messages_of(dialogue: Dialogue) -> QuerySet[Message]:
 def is_any_turn_running(at: datetime) -> bool:
     """Whether some agent is answering somebody, in a process that still lives at `at`."""
     return Message.objects.filter(status=MessageStatus.STREAMING, lease_until__gt=at).exists()
+
+
+def approval_by_id(approval_id: UUID) -> Approval | None:
+    """The question with its agent and person, or None."""
+    return Approval.objects.select_related("agent", "person").filter(pk=approval_id).first()
+
+
+def approvals_in(dialogue_ids: Iterable[str]) -> list[UUID]:
+    """Ids of everything that was asked in these dialogues."""
+    return list(Approval.objects.filter(dialogue__in=list(dialogue_ids)).values_list("pk", flat=True))

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from synth.rowqueue.deadline import Deadline
-from synth.services import dialogues, draining, outbox, retention, sittings
+from synth.services import approvals, dialogues, draining, outbox, retention, sittings
 
 
 @shared_task(name="synth.tasks.drain_handler")
@@ -34,6 +34,12 @@ def prune_outbox() -> None:
 def settle_turns() -> None:
     """Each minute: mark answers whose process died as failed, so that their dialogues go on."""
     dialogues.settle_crashed(timezone.now())
+
+
+@shared_task(name="synth.tasks.tend_approvals")
+def tend_approvals() -> None:
+    """Each minute: end questions that nobody answered in time or whose turn is over."""
+    approvals.expire_due(timezone.now())
 
 
 @shared_task(name="synth.tasks.let_go")

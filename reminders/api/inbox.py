@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from reminders import selectors
 from reminders.models import Delivery, DeliveryKind, DeliveryStatus
-from reminders.services import inbox
+from reminders.services import cards, inbox
 from synth.api.base import Api
 from synth.api.idempotency import idempotent
 from synth.errors import Invalid
@@ -57,7 +57,10 @@ class _Move(Api):
     def move(self, seq: str) -> Response:
         """Only the caller's own; 404 for every other number."""
         number = int(seq) if len(seq) <= MAX_DIGITS else 0
-        return self.shown(inbox.move(self.caller.person, number, self.status), DeliveryOut)
+        row = inbox.move(self.caller.person, number, self.status)
+        if self.status == DeliveryStatus.DISMISSED:
+            cards.dismiss(self.caller, row)
+        return self.shown(row, DeliveryOut)
 
 
 class SeenView(_Move):
@@ -80,7 +83,7 @@ class DismissView(_Move):
     @extend_schema(operation_id="inbox_dismiss", request=None, responses=DeliveryOut)
     @idempotent
     def post(self, request: Request, seq: str) -> Response:
-        """The person put it away."""
+        """The person put it away. A question put away is answered with no."""
         return self.move(seq)
 
 

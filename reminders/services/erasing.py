@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reminders.models import Delivery, InboxCounter
+from reminders.services import cards
 
 if TYPE_CHECKING:
     from synth.services.erase import Erasure
@@ -15,11 +16,14 @@ TEXTS = ("title", "body", "metadata", "results")
 
 
 def erase(erasure: Erasure) -> dict[str, int]:
-    """Rows by table. A person's own deliveries go; in all others strings that hold a trace are replaced."""
+    """Rows by table. A person's own deliveries and the cards of erased dialogues go; in all others strings
+    that hold a trace are replaced.
+    """
     n_gone = 0
     if erasure.person is not None:
         n_gone = Delivery.objects.filter(person=erasure.person).delete()[0]
         InboxCounter.objects.filter(person=erasure.person).delete()
+    n_gone += cards.erase(erasure.sessions)
     return {"reminders.Delivery": n_gone + scrub(erasure.traces)}
 
 

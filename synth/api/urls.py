@@ -13,6 +13,14 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from synth.api import openapi  # noqa: F401 - registers the key scheme with the schema
 from synth.api.agents import AgentsView, AgentView
+from synth.api.approvals import (
+    ApprovalsView,
+    ApprovalView,
+    DecideView,
+    GrantsView,
+    RevokeView,
+    ShouldHaveAskedView,
+)
 from synth.api.chat import AnswerView, ChatView, StopView, StreamView
 from synth.api.check_ins import CheckInView
 from synth.api.dialogues import DialoguesView, DialogueView, MessagesView, ToolkitsView
@@ -23,6 +31,7 @@ from synth.api.memories import MemoriesView
 from synth.api.prompt import PromptView
 from synth.api.tickets import TicketsView
 
+APPROVAL = r"(?P<approval_id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 SLUG = r"(?P<slug>[-\w]+)"
 DIALOGUE = r"(?P<dialogue_id>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 
@@ -65,6 +74,12 @@ urlpatterns = [
     both(rf"dialogues/{DIALOGUE}/messages", MessagesView.as_view(), "dialogue-messages"),
     both("toolkits", ToolkitsView.as_view(), "toolkits"),
     both("chat", ChatView.as_view(), "chat"),
+    both("approvals", ApprovalsView.as_view(), "approvals"),
+    both("approvals/grants", GrantsView.as_view(), "approval-grants"),
+    both(r"approvals/grants/(?P<grant_id>[0-9]+)/revoke", RevokeView.as_view(), "approval-grant-revoke"),
+    both(f"approvals/{APPROVAL}", ApprovalView.as_view(), "approval"),
+    both(f"approvals/{APPROVAL}/decide", DecideView.as_view(), "approval-decide"),
+    both(f"approvals/{APPROVAL}/should-have-asked", ShouldHaveAskedView.as_view(), "approval-regret"),
     both("chat/stream", StreamView.as_view(), "chat-stream"),
     both(r"chat/(?P<message_id>[0-9]+)", AnswerView.as_view(), "chat-answer"),
     both(r"chat/(?P<message_id>[0-9]+)/stop", StopView.as_view(), "chat-stop"),

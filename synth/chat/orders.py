@@ -58,7 +58,8 @@ _PHRASES = (
     "ohne zu fragen|ohne rückfrage|sin preguntar|sans demander|senza chiedere|sem perguntar|"
     "zonder te vragen|bez pytania|не спрашивая|не питаючи|不要询问|不要告诉|無断で|確認せず|"
     "聞かずに|묻지 말고|"
-    "دون سؤال|बिना पूछे|sormadan|talimatları unut|talimatları yoksay|aracı çağır|eylemi çalıştır|neue anweisung|nuevas instrucciones|"
+    "دون سؤال|बिना पूछे|sormadan|talimatları unut|talimatları yoksay|aracı çağır|"
+    "eylemi çalıştır|neue anweisung|nuevas instrucciones|"
     "nouvelles instructions|nuove istruzioni|novas instruções|nowe instrukcje|новые инструкции|"
     "新的指令|新しい指示|새로운 지시|تعليمات جديدة|नए निर्देश|yeni talimat"
 ).split("|")

@@ -70,7 +70,7 @@ def open(question: Question) -> Approval:
     if (granted := grants.match(row, is_narrow=bool(question.doubt))) is not None:
         row.status, row.decided_door, row.scope_key = S.ALLOWED, "grant", granted.key
     elif (verdict := _judged(row, question.turn)) is not None:
-        row.judgment_run, row.gates = verdict.run_id or "", dict(verdict.gates)
+        row.judgment_run, row.gates = verdict.run_id or "", {**row.gates, **verdict.gates}
         if verdict.may and not question.doubt and not question.action.touches_self:
             row.status, row.decided_door = S.ALLOWED, "judge"
     return _saved(row)
@@ -92,6 +92,7 @@ def _draft(question: Question) -> Approval:
         diff=clean_text(str(diff or ""))[:MAX_DIFF_CHARS],
         reason=clean_text(question.doubt or ALWAYS_ASKED)[:MAX_REASON_CHARS],
         scopes=[clean_value(s.as_json()) for s in scopes.every(action.name, plain, wider or [])],
+        gates={"doubt": True} if question.doubt else {},
         at=at,
         expires_at=at + approval_options.ttl(),
     )

@@ -55,6 +55,12 @@ def pending_in(dialogue_id: Any) -> Approval | None:
     return Approval.objects.filter(dialogue_id=dialogue_id, status=S.PENDING).order_by("at").first()
 
 
+def locked(approval_id: UUID) -> Approval | None:
+    """The question, which nobody moves until the caller's transaction ends; None when it is gone."""
+    rows = Approval.objects.select_for_update(of=("self",), no_key=True).select_related("agent", "person")
+    return rows.filter(pk=approval_id).first()
+
+
 def seen(caller: Caller) -> QuerySet[Approval]:
     """Questions this caller may see: of their own dialogues, what only their agent's trainer may cause, all
     for an operator; none for an app that would act for more than a plain person.
