@@ -1,4 +1,4 @@
-"""What reminders do on events of others: a question of an agent becomes a card in the inbox, and is settled."""
+"""What reminders do on events of others: an agent's question becomes a card in the inbox, and is settled."""
 
 from __future__ import annotations
 

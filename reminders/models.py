@@ -49,8 +49,8 @@ class Delivery(Leased):
     """One message to one person's inbox or to one address.
 
     Moves: `queued → sent → seen → acted | dismissed`, also `sent → acted | dismissed`; `queued → failed` when
-    the tries are used up, and an operator's retry moves `failed → queued`; `queued | sent | seen → expired`. Sent
-    means that the channel confirmed it. `seq` counts without gaps per person; it is taken when an inbox
+    the tries are used up, and an operator's retry moves `failed → queued`; `queued | sent | seen → expired`.
+    Sent means that the channel confirmed it. `seq` counts without gaps per person; it is taken when an inbox
     delivery is sent, and stays null for an address that is no inbox. `results` lists the tries:
     `{at, is_ok, detail}`. `moved_at` is when the status last moved. `dedupe_key` makes sending safe to
     repeat.

@@ -13,10 +13,17 @@ class SynthConfig(AppConfig):
 
     def ready(self) -> None:
         """One line for each thing that registers itself; keep it a list."""
-        from synth import approval_options  # noqa: F401 - declares its option
-        from synth import background, checks, metrics, registries, turn_options  # noqa: F401 - checks register when imported
+        from synth import (  # noqa: F401 - checks register when imported
+            approval_options,  # noqa: F401 - declares its option
+            background,
+            checks,
+            memory_actions,
+            metrics,
+            registries,
+            turn_options,
+        )
         from synth.llm import door  # noqa: F401 - declares its fault points
-        from synth.prompts import core_layers
+        from synth.prompts import core_layers, memory_layers
         from synth.rowqueue.queues import register_queue
         from synth.services import check_ins, dialogues, toolkits  # noqa: F401 - declare their fault points
         from synth.toolkits import register_core
@@ -34,4 +41,6 @@ class SynthConfig(AppConfig):
         register_core()
         metrics.register()
         core_layers.register_all()
+        memory_layers.register_all()
+        memory_actions.register()
         post_migrate.connect(background.ensure_ticks, sender=self)

@@ -58,7 +58,7 @@ class ApprovalOut(serializers.Serializer[Approval]):
 
 
 class DecisionBody(Strict):
-    """An answer. `scope` is the index of what is allowed for longer; `dismiss` is a deny without a verdict."""
+    """An answer. `scope` is the index of what is allowed for longer; `dismiss` is a no without a verdict."""
 
     decision = serializers.ChoiceField(choices=approvals.DECISIONS)
     scope = serializers.IntegerField(required=False, min_value=0, max_value=100)
@@ -143,7 +143,7 @@ class ShouldHaveAskedView(Api):
     @extend_schema(operation_id="approvals_should_have_asked", request=None, responses=ApprovalOut)
     @idempotent
     def post(self, request: Request, approval_id: UUID) -> Response:
-        """Say that System 1 should not have allowed this by itself. 409 `already_labelled`; 422 for others."""
+        """Say that System 1 should not have allowed this alone. 409 `already_labelled`; 422 for others."""
         may_chat(self.caller)
         return self.shown(approvals.should_have_asked(approval_id, by=self.caller, door=DOOR), ApprovalOut)
 
