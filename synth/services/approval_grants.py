@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.timezone import now
 
+from synth import selectors
 from synth.errors import Conflict, NotFound
 from synth.models import Approval, ApprovalGrant
 from synth.schemas import Caller
@@ -35,9 +36,13 @@ def give(row: Approval, scope: int, *, in_dialogue: bool) -> ApprovalGrant:
 
 
 def seen(caller: Caller) -> QuerySet[ApprovalGrant]:
-    """The caller's own; all for an operator."""
+    """The caller's own; all for an operator; none for an app that would act for more than a plain person."""
     rows = ApprovalGrant.objects.select_related("agent", "person", "approval")
-    return rows if caller.is_operator else rows.filter(person=caller.person)
+    if caller.is_operator:
+        return rows
+    if caller.app is not None and not selectors.is_plain(caller.person):
+        return rows.none()
+    return rows.filter(person=caller.person)
 
 
 def revoke(grant_id: int, *, by: Caller, door: str) -> ApprovalGrant:
