@@ -121,11 +121,12 @@ def is_clean(rule: str, run_id: str | None, record: list[dict[str, Any]]) -> boo
     """Whether nobody said no to the latest runs of this rule that the same served model answered."""
     if run_id is None:
         return False
+    n_latest = int(options.read(options.APPROVALS_RECORD))
     model = Run.objects.filter(pk=_key(run_id)).values_list("served_model", flat=True).first()
     if model is None:
         return False
     # A label may still be on its way; the answers themselves are already there.
-    fresh = [_key(one["run_id"]) for one in record if one["run_id"] and one["decision"] in AGAINST]
+    fresh = [_key(one["run_id"]) for one in record[:n_latest] if one["run_id"] and one["decision"] in AGAINST]
     same = Run.objects.filter(judgment=APPROVALS_ALLOW, served_model=model)
     if same.filter(pk__in=fresh).exists():
         return False
@@ -136,7 +137,7 @@ def is_clean(rule: str, run_id: str | None, record: list[dict[str, Any]]) -> boo
         event.run_id for event in weighed[:MAX_EVENTS] if event.data and event.data.get("rule") == rule
     ]
     latest = same.filter(pk__in=of_rule).order_by("-at").values_list("pk", flat=True)
-    ids = list(latest[: int(options.read(options.APPROVALS_RECORD))])
+    ids = list(latest[:n_latest])
     against = RunEvent.objects.filter(run_id__in=ids, kind=RunEventKind.LABEL, value__in=AGAINST)
     return not against.exists()
 
