@@ -8,7 +8,17 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from synth.models import Agent, Approval, Dialogue, DiaryEntry, Memory, Message, MessageStatus, Person
+from synth.models import (
+    Agent,
+    Approval,
+    Dialogue,
+    DiaryEntry,
+    Install,
+    Memory,
+    Message,
+    MessageStatus,
+    Person,
+)
 from synth.schemas import Caller
 
 
@@ -100,3 +110,9 @@ def approval_by_id(approval_id: UUID) -> Approval | None:
 def approvals_in(dialogue_ids: Iterable[str]) -> list[UUID]:
     """Ids of everything that was asked in these dialogues."""
     return list(Approval.objects.filter(dialogue__in=list(dialogue_ids)).values_list("pk", flat=True))
+
+
+def epoch() -> str:
+    """Names the line of this install's stream ids: 32 hexadecimal digits, new after a restore."""
+    found = Install.objects.values_list("epoch", flat=True).first()
+    return found.hex if found is not None else "0" * 32

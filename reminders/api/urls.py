@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from reminders.api import inbox
+from reminders.api.stream import RemindersStreamView
 from synth.api.urls import both
 
 SEQ = r"(?P<seq>[0-9]+)"
@@ -12,4 +13,5 @@ urlpatterns = [
     both(rf"inbox/{SEQ}/seen", inbox.SeenView.as_view(), "inbox-seen"),
     both(rf"inbox/{SEQ}/dismiss", inbox.DismissView.as_view(), "inbox-dismiss"),
     both(rf"inbox/{SEQ}/act", inbox.ActView.as_view(), "inbox-act"),
+    both("reminders/stream", RemindersStreamView.as_view(), "reminders-stream"),
 ]

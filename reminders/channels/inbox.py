@@ -8,6 +8,7 @@ from django.db import connection
 
 from reminders.channels.base import Local, Undelivered
 from reminders.paths import FIELD, Path
+from reminders.services import bells
 from synth.errors import Invalid
 from synth.selectors import person_by_username
 
@@ -38,6 +39,7 @@ def place(row: Delivery, path: Path) -> None:
         )
         row.seq = cursor.fetchone()[0]
     type(row).objects.filter(pk=row.pk).update(seq=row.seq)
+    bells.arrived(row.person_id, row.seq)
 
 
 CHANNEL = Local("inbox", check, place)

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from reminders.models import Delivery, DeliveryStatus
+from reminders.services import bells
 from reminders.services.dispatch import DELIVER
 from synth import background
 from synth.errors import Conflict, NotFound
@@ -43,6 +44,7 @@ def move(person: Person, seq: int, status: DeliveryStatus) -> Delivery:
             status=row.status,
             at=row.moved_at.isoformat(),
         )
+    bells.moved(row)
     return row
 
 
