@@ -14,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from synth import selectors
 from synth.admin.base import AgentFilter, CheckedForm, CoreAdmin, Lines, steward
 from synth.models import DiaryEntry, Door, Memory
-from synth.services import diary, fields, memories
+from synth.services import diary, fields, memories, named_memories
 
 
 class DiaryForm(CheckedForm):
@@ -100,6 +100,19 @@ class MemoryForm(CheckedForm):
         return person
 
 
+class SizeFilter(admin.SimpleListFilter):
+    """The memories that are too long, the largest first."""
+
+    title = "size"
+    parameter_name = "size"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("big", "big")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Memory]) -> QuerySet[Memory]:
+        return named_memories.big(queryset) if self.value() == "big" else queryset
+
+
 @admin.register(Memory)
 class MemoryAdmin(CoreAdmin):
     """What an agent keeps; every change goes through the service, which keeps the search in step."""
@@ -109,7 +122,7 @@ class MemoryAdmin(CoreAdmin):
     trainers_may = ("add", "change", "delete")
     list_display = ("at", "agent", "name", "kind", "start", "n_tokens")
     list_select_related = ("agent",)
-    list_filter = (AgentFilter,)
+    list_filter = (AgentFilter, SizeFilter)
     autocomplete_fields = ("agent",)
     ordering = ("-id",)
     fields = ("agent", "name", "text", "tags", "kind", "about_username", "at", "n_tokens")

@@ -91,7 +91,7 @@ class PurposeFilter(ValueFilter):
 
     title = "purpose"
     parameter_name = "purpose"
-    values = ("chat", "reflection", "proactive", "review")
+    values = ("chat", "reflection", "proactive", "review", "sitting")
 
 
 class OutcomeFilter(ValueFilter):

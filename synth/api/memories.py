@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +21,7 @@ from synth.api.parsers import check_text
 from synth.api.permissions import agent_trained
 from synth.api.persons import named_person
 from synth.models import Agent, Door, Memory
-from synth.services import memories
+from synth.services import memories, named_memories
 
 MAX_QUERY_CHARS = 4000
 
@@ -74,6 +77,11 @@ class MemoriesView(Api):
         operation_id="memories_list",
         responses=MemoryOut(many=True),
         parameters=[
+            OpenApiParameter(
+                "big",
+                OpenApiTypes.BOOL,
+                description="only those over MEMORY_ENTRY_WARN_TOKENS, the largest first, on one page",
+            ),
             OpenApiParameter("q", str, description="recall: the best first, with a score, on one page"),
             OpenApiParameter(
                 "about", str, description="a username: their memories too (with q), or only theirs"
@@ -81,7 +89,7 @@ class MemoriesView(Api):
         ],
     )
     def get(self, request: Request, slug: str) -> Response:
-        """The memories, newest first; with `q` those that answer it, best first."""
+        """The memories, newest first; with `q` those that answer it, best first; with `big` the long ones."""
         agent = agent_trained(self.caller, slug)
         username = request.query_params.get("about", "")
         about = named_person(username, "about") if username else None
@@ -89,7 +97,18 @@ class MemoriesView(Api):
         if query.strip():
             return self._recall(agent, query, about)
         rows = selectors.memories(agent)
-        return self.page(rows.filter(about=about) if about else rows, MemoryOut)
+        rows = rows.filter(about=about) if about else rows
+        return self._big(rows) if self._is_big() else self.page(rows, MemoryOut)
+
+    def _is_big(self) -> bool:
+        wanted = self.request.query_params.get("big", "false").lower()
+        if wanted not in ("true", "false", "1", "0"):
+            raise ValidationError({"big": ["true or false is needed."]})
+        return wanted in ("true", "1")
+
+    def _big(self, rows: QuerySet[Memory]) -> Response:
+        found = named_memories.big(rows)[: read_limit(self.request)]
+        return Response({"next": None, "previous": None, "results": [MemoryOut(row).data for row in found]})
 
     def _recall(self, agent: Agent, query: str, about: Any) -> Response:
         check_text(query, "q")

@@ -18,7 +18,7 @@ from synth.api.permissions import agent_trained
 from synth.errors import NotFound
 from synth.models import Agent
 
-PURPOSES = ("chat", "reflection", "proactive", "review")
+PURPOSES = ("chat", "reflection", "proactive", "review", "sitting")
 
 
 class PromptQuery(Strict):

@@ -1,4 +1,4 @@
-"""Each check-in asks whether the turn makes progress; nobody acts on it, what people choose is a weak label."""
+"""Each check-in asks whether the turn makes progress; nobody acts on it; the person's choice is a label."""
 
 from __future__ import annotations
 

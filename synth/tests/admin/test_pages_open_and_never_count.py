@@ -16,12 +16,13 @@ from synth.models import (
     LlmCallPart,
     OutboxEvent,
     PromptPart,
+    Sitting,
     Tick,
 )  # fmt: skip
 from synth.services import dialogues, diary, keys, memories, people
 
 MODELS = ("person", "apikey", "agent", "diaryentry", "memory", "outboxevent", "eventhandling", "llmcall",
-          "auditentry", "tick", "dialogue", "message")  # fmt: skip
+          "auditentry", "tick", "dialogue", "message", "sitting")  # fmt: skip
 
 
 @pytest.fixture
@@ -45,6 +46,14 @@ def rows(wren: Agent, minato: Agent) -> dict[str, object]:
         "auditentry": AuditEntry.objects.values_list("pk", flat=True)[0],
         "tick": Tick.objects.create(name="t").pk,
         "dialogue": dialogues.create(wren, people.ensure("pia"), title="Tea").pk,
+        "sitting": Sitting.objects.create(
+            dialogue=dialogues.create(wren, people.ensure("pia")),
+            until=now(),
+            due_at=now(),
+            status="failed",
+            reason="llm_unreachable",
+            detail="<b>gone</b>",
+        ).pk,
         "message": dialogues.attach_proactive_node(
             dialogues.create(wren, people.ensure("pia")), "<b>Hello.</b>"
         ).pk,
@@ -84,6 +93,7 @@ def test_filters_answer(operator: Client, rows, wren: Agent) -> None:
         f"diaryentry/?agent={wren.pk}", "diaryentry/?agent=x", "llmcall/?purpose=chat",
         "auditentry/?outcome=refused",
         "eventhandling/?status=all", "eventhandling/?status=handled", "agent/?q=wren", "person/?q=pia",
+        "memory/?size=big", "sitting/?status=failed",
     ):  # fmt: skip
         assert operator.get(f"/admin/synth/{path}").status_code == 200, path
     assert b"broken" in operator.get("/admin/synth/eventhandling/").content

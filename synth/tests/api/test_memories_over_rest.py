@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework.test import APIClient
 
 from synth.models import Agent
@@ -58,3 +60,17 @@ def test_odd_questions_are_harmless(trainer: APIClient, agent: Agent) -> None:
 def test_a_long_memory_answers_with_a_note(trainer: APIClient, agent: Agent) -> None:
     assert "note" in trainer.post(URL, {"text": "word " * 6000}).json()
     assert "note" not in trainer.post(URL, {"text": "word"}).json()
+
+
+def test_the_long_ones_are_listed_the_largest_first(trainer: APIClient, agent: Agent, settings: Any) -> None:
+    settings.MEMORY_ENTRY_WARN_TOKENS = 10
+    for n in (3, 12, 30, 20):
+        memories.write(agent, text="word" * n, about=people.ensure("pia") if n == 20 else None)
+    found = trainer.get(URL, {"big": "1"}).json()
+    assert [row["n_tokens"] for row in found["results"]] == [30, 20, 12] and found["next"] is None
+    assert [row["n_tokens"] for row in trainer.get(URL, {"big": "1", "limit": 1}).json()["results"]] == [30]
+    assert [row["n_tokens"] for row in trainer.get(URL, {"big": 1, "about": "pia"}).json()["results"]] == [20]
+    assert len(trainer.get(URL, {"big": "0"}).json()["results"]) == 4
+    assert trainer.get(URL, {"big": "very"}).json()["error"]["field"] == "big"
+    settings.MEMORY_ENTRY_WARN_TOKENS = 0
+    assert trainer.get(URL, {"big": "1"}).json()["results"] == []

@@ -46,7 +46,7 @@ class Long:
     def _one(self, name: str) -> str:
         self.n += 1
         calls = [{"id": "text_1", "name": name, "arguments": f'{{"page": {self.n}}}'}]
-        dialogue = self.turn.dialogue
+        dialogue = self.answer.dialogue
         Message.objects.create(dialogue=dialogue, role="assistant", metadata={"tool_calls": calls})
         Message.objects.create(
             dialogue=dialogue, role="tool", content=f"12 results on page {self.n}",
@@ -57,7 +57,8 @@ class Long:
     @property
     def card(self) -> dict[str, Any]:
         self.state.refresh_from_db()
-        return self.state.check_in
+        card: dict[str, Any] = self.state.check_in
+        return card
 
 
 @pytest.fixture

@@ -1,0 +1,112 @@
+"""Memories by name, as one person's dialogue sees them: theirs and those about nobody, never another's.
+
+A name is unique for an agent, but nobody may notice whose it is: where another person's memory has it, the
+row is stored as `name:<person id>` (`name:0` for one about nobody), found by and shown under the plain name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from synth.errors import Conflict, NotFound
+from synth.memory_sizes import Entry
+from synth.models import Agent, Memory, Person
+from synth.services import memories
+
+MAX_NAME_CHARS = 80
+PREFERENCE = "preference"
+_TRIES = 3
+
+
+def seen(agent: Agent, person: Person | None) -> QuerySet[Memory]:
+    """What may be shown to this person; without one, what is about nobody."""
+    scope = Q(about=None) if person is None else Q(about=None) | Q(about=person)
+    return Memory.objects.defer("search").filter(scope, agent=agent)
+
+
+def find(agent: Agent, person: Person | None, name: str) -> Memory | None:
+    """The memory of that name, or `#id`, that this person may see; their own before one about nobody."""
+    plain = " ".join(name.split())
+    if plain.startswith("#"):
+        digits = plain[1:]
+        is_id = digits.isascii() and digits.isdigit() and len(digits) < 19
+        return seen(agent, person).filter(pk=int(digits)).first() if is_id else None
+    own = find_in(agent, person, plain) if person is not None else None
+    return own or find_in(agent, None, plain)
+
+
+def find_in(agent: Agent, about: Person | None, name: str) -> Memory | None:
+    """The memory of that name about exactly this person (None: about nobody)."""
+    rows = seen(agent, about).filter(about=about, name__in=[name, name + _suffix(about)])
+    return min(rows, key=lambda row: row.name != name, default=None)
+
+
+def put(
+    agent: Agent,
+    about: Person | None,
+    name: str,
+    *,
+    text: str,
+    tags: Sequence[str] | None = None,
+    kind: str | None = None,
+    by: Person | None = None,
+    door: str = "",
+) -> tuple[Memory, bool]:
+    """Create the memory or replace its text; (memory, whether it is new). Tags and kind stay where None.
+
+    Errors as `memories.write`. Two at once make one memory.
+    """
+    name = " ".join(name.split())
+    for _ in range(_TRIES):
+        row = find_in(agent, about, name)
+        try:
+            if row is None:
+                return _create(agent, about, name, text, tags, kind, by, door), True
+            more = {"tags": tags, "kind": kind}
+            given = {key: value for key, value in more.items() if value is not None}
+            return memories.update(row, text=text, by=by, door=door, **given), False  # type: ignore[arg-type]
+        except (Conflict, NotFound):
+            continue  # somebody made it, or took it away, meanwhile
+    raise Conflict("This memory is being changed by others; try again.", code="name_taken", field="name")
+
+
+def _create(
+    agent: Agent,
+    about: Person | None,
+    name: str,
+    text: str,
+    tags: Sequence[str] | None,
+    kind: str | None,
+    by: Person | None,
+    door: str,
+) -> Memory:
+    holder = Memory.objects.filter(agent=agent, name=name).only("about_id").first()
+    if holder is not None and holder.about_id == (about.pk if about else None):
+        raise Conflict("Somebody made it meanwhile.", code="name_taken", field="name")
+    return memories.write(
+        agent, text=text, tags=tags or (), kind=kind or "fact", about=about, by=by, door=door,
+        name=name if holder is None else name + _suffix(about),
+    )  # fmt: skip
+
+
+def shown_name(row: Memory) -> str:
+    """The name people and models know; `#id` for a memory without one."""
+    return row.name.removesuffix(f":{row.about_id or 0}") if row.name else f"#{row.pk}"
+
+
+def entry(row: Memory) -> Entry:
+    """The memory as an index shows it."""
+    return Entry(shown_name(row), row.kind, row.n_tokens, tuple(map(str, row.tags)))
+
+
+def big(rows: QuerySet[Memory]) -> QuerySet[Memory]:
+    """Those over MEMORY_ENTRY_WARN_TOKENS, largest first; none where that is 0."""
+    limit = settings.MEMORY_ENTRY_WARN_TOKENS
+    return rows.filter(n_tokens__gt=limit).order_by("-n_tokens", "id") if limit else rows.none()
+
+
+def _suffix(about: Person | None) -> str:
+    return f":{about.pk if about else 0}"
