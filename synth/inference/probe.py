@@ -25,16 +25,41 @@ def device_free_mib() -> int | None:
     return found
 
 
+MEMINFO, CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+MIB = 1024 * 1024
+
+
 def ram_free_mib() -> int | None:
-    """Memory this machine could give without swapping; None where the kernel doesn't say."""
+    """Memory this process could take without swapping, within its container; None where nobody says."""
+    found = [free for free in (_machine_free_mib(), cgroup_free_mib(CGROUP)) if free is not None]
+    return min(found) if found else None
+
+
+def _machine_free_mib() -> int | None:
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = MEMINFO.read_text().splitlines()
     except OSError:
         return None
     for line in lines:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) // 1024
     return None
+
+
+def cgroup_free_mib(folder: Path) -> int | None:
+    """What the container may still take, pages of files given back; None without a limit."""
+    try:
+        limit, used = (int((folder / name).read_text()) for name in ("memory.max", "memory.current"))
+        counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):
+        return None
+    return max(0, limit - used + int(counts.get("inactive_file", 0))) // MIB
+
+
+def free_mib() -> int | None:
+    """What a model may take now: of the accelerator where there is one, else of the machine."""
+    found = device_free_mib()
+    return ram_free_mib() if found is None else found
 
 
 def tier() -> Tier:

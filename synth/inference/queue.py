@@ -157,6 +157,6 @@ def _wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None)
 def _said(problem: Problem) -> NoAnswer:
     if problem.code == "late":
         return Late("late", problem.text)
-    if problem.code in ("no_such_kind", "not_installed"):
+    if problem.code in ("no_such_kind", "not_installed", "no_memory"):
         return NoWorker(problem.code, problem.text)
     return Rejected(problem)

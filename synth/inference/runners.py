@@ -14,7 +14,11 @@ Answer = dict[str, Any] | Problem
 
 
 class Runner(Protocol):
-    """Answers asks of one kind. An exception fails the batch, which is then tried one by one."""
+    """Answers asks of one kind. An exception fails the batch, which is then tried one by one.
+
+    `keep_alive_s` is how long it stays without an ask, 0: for ever. One that takes memory worth counting says
+    as `needs_mib` how much `load` will take.
+    """
 
     keep_alive_s: float
 
@@ -38,6 +42,7 @@ class Stub:
     """
 
     keep_alive_s = 0.0
+    needs_mib = 0
 
     def __init__(self) -> None:
         self.is_loaded = False

@@ -46,6 +46,14 @@ def declare(*specs: Spec) -> None:
     SPECS.extend(spec for spec in specs if spec.name not in known)
 
 
+def picked() -> Spec:
+    """The encoder that serves here: the default, or another one where only that is installed."""
+    default = next(spec for spec in SPECS if spec.is_default)
+    if default.path is not None:
+        return default
+    return next((spec for spec in SPECS if spec.path is not None), default)
+
+
 declare(
     Spec(
         name="multilingual-e5-small",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from synth.inference.wire import PRIORITIES
 
 CONTEXT_MIB = 600  # what a CUDA context and its libraries take before the first tensor
 
@@ -44,21 +47,52 @@ def pick(free_mib: int | None, *, forced: str = "") -> Tier:
     return next((tier for tier in TIERS[:-1] if usable >= tier.least_mib), TIERS[-1])
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A model in memory: its size, when it was last used (any clock), and the priority of that use."""
+
+    mib: int
+    used_at: float
+    priority: str = "IMPORTANT"
+
+
 def check_fit(name: str, needs_mib: int, free_mib: int) -> None:
     """DoesNotFit, with the numbers, when a load would not fit."""
     if needs_mib > free_mib:
         raise DoesNotFit(f"{name} needs {needs_mib} MiB; {free_mib} MiB are free")
 
 
-def to_unload(loaded: dict[str, tuple[int, float]], needs_mib: int, free_mib: int) -> list[str]:
-    """Which models to unload, least recently used first, until `needs_mib` fit.
+def check_place(name: str, n_loaded: int, resident: int) -> None:
+    """DoesNotFit when as many models stay loaded as may be."""
+    if n_loaded >= resident:
+        raise DoesNotFit(f"{name} has no place: {n_loaded} models in use are loaded, {resident} may be")
 
-    `loaded`: name → (MiB, used at).
+
+def to_unload(
+    loaded: Mapping[str, Loaded],
+    needs_mib: int,
+    free_mib: int,
+    *,
+    resident: int | None = None,
+    priority: str = "IMPORTANT",
+) -> list[str]:
+    """Which models to unload, least recently used first, until `needs_mib` fit and there is a place.
+
+    At most `resident` models are loaded at a time, the new one among them. A NICE load takes no model's place
+    that was last used for something that matters more; other loads take any.
     """
+    rank = PRIORITIES.index
+    may_go = [
+        name
+        for name, one in sorted(loaded.items(), key=lambda item: item[1].used_at)
+        if priority != "NICE" or rank(one.priority) >= rank(priority)
+    ]
+    n_left = len(loaded)
     found: list[str] = []
-    for name, (size, _) in sorted(loaded.items(), key=lambda item: item[1][1]):
-        if free_mib >= needs_mib:
+    for name in may_go:
+        if free_mib >= needs_mib and (resident is None or n_left < resident):
             break
         found.append(name)
-        free_mib += size
+        free_mib += loaded[name].mib
+        n_left -= 1
     return found

@@ -2,6 +2,7 @@
 
 Asks are taken by priority, late and cancelled ones dropped, identical ones computed once, the rest sorted by
 length and cut by a budget of tokens. A batch that fails is tried one by one, so that one bad ask fails alone.
+NICE asks are taken only after a while without others, a few at a time, and wait again when others come.
 The loop imports no torch; models come from the runners it is given.
 """
 
@@ -11,13 +12,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from uuid import uuid4
 
 import redis
 import structlog
 
 from synth.inference import queue
+from synth.inference.residents import Residents
 from synth.inference.runners import Answer, Runner
 from synth.inference.wire import (
     ALIVE_KEY,
@@ -38,6 +39,8 @@ BATCH_TOKENS = 16_384
 KEPT_S, KEPT = 5.0, 256
 SIGN_EVERY_S = 1.0
 IDLE_S = 1.0
+NICE_AFTER_S = 0.1  # without an ask that matters more
+URGENT = [queue_key(name) for name in PRIORITIES if name != "NICE"]
 log = structlog.get_logger(__name__)
 
 
@@ -45,12 +48,13 @@ class Serving:
     """Serves until `stop` is set. `runners` by kind; each is loaded when first needed."""
 
     def __init__(
-        self, runners: Mapping[str, Callable[[], Runner]], stop: threading.Event | None = None
+        self,
+        runners: Mapping[str, Callable[[], Runner]] | Residents,
+        stop: threading.Event | None = None,
     ) -> None:
         self.stop = stop or threading.Event()
-        self._makers = dict(runners)
-        self._loaded: dict[str, Runner] = {}
-        self._used_at: dict[str, float] = {}
+        self.residents = runners if isinstance(runners, Residents) else Residents(runners)
+        self._urgent_at = 0.0
         self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
         self._name = uuid4().hex
         self._quit = threading.Event()
@@ -73,25 +77,30 @@ class Serving:
 
     def turn(self) -> int:
         """Wait up to a second for asks and answer one batch; how many were taken."""
-        taken = self._take()
+        priority, taken = self._take()
         if taken:
-            self._answer(taken)
+            self._answer(taken, priority)
         else:
-            self._unload_idle()
+            self.residents.unload_idle()
+        if priority != "NICE" and taken:
+            self._urgent_at = time.monotonic()
         return len(taken)
 
-    def _take(self) -> list[Envelope]:
-        keys = [queue_key(name) for name in PRIORITIES]
-        first = queue.client().blpop(keys, timeout=IDLE_S)
+    def _take(self) -> tuple[str, list[Envelope]]:
+        first = None
+        if time.monotonic() - self._urgent_at < NICE_AFTER_S:
+            first = queue.client().blpop(URGENT, timeout=NICE_AFTER_S)
+        first = first or queue.client().blpop([*URGENT, queue_key("NICE")], timeout=IDLE_S)
         if first is None:
-            return []
+            return "", []
         key, raw = first
+        priority = next(name for name in PRIORITIES if queue_key(name) == key)
         # NICE asks go in small batches, so that what matters more never waits long.
-        limit = (NICE_ITEMS if key == queue_key("NICE") else MAX_ITEMS) - 1
+        limit = (NICE_ITEMS if priority == "NICE" else MAX_ITEMS) - 1
         more = queue.client().lpop(key, limit) or []
-        return [found for found in map(read_envelope, [raw, *more]) if found is not None]
+        return priority, [found for found in map(read_envelope, [raw, *more]) if found is not None]
 
-    def _answer(self, taken: Sequence[Envelope]) -> None:
+    def _answer(self, taken: Sequence[Envelope], priority: str) -> None:
         wanted = self._wanted(taken)
         by_digest: dict[str, list[Envelope]] = {}
         for one in wanted:
@@ -102,11 +111,24 @@ class Serving:
                 self._send(same, known)
             else:
                 fresh.setdefault(same[0].kind, []).append(same[0])
-        for kind, asks in fresh.items():
-            for batch in batches(asks):
-                for one, answer in zip(batch, self._run(kind, batch), strict=True):
-                    self._keep(one.digest, answer)
-                    self._send(by_digest[one.digest], answer)
+        work = [(kind, batch) for kind, asks in fresh.items() for batch in batches(asks)]
+        for n, (kind, batch) in enumerate(work):
+            if n and priority == "NICE" and self._is_urgent():
+                self._put_back(
+                    [same for _, rest in work[n:] for one in rest for same in by_digest[one.digest]]
+                )
+                return
+            for one, answer in zip(batch, self._run(kind, batch, priority), strict=True):
+                self._keep(one.digest, answer)
+                self._send(by_digest[one.digest], answer)
+
+    def _is_urgent(self) -> bool:
+        """Whether an ask waits that matters more than a NICE one."""
+        return any(queue.client().llen(key) for key in URGENT)
+
+    def _put_back(self, asks: Sequence[Envelope]) -> None:
+        """NICE asks to the front of their list, in the order they had."""
+        queue.client().lpush(queue_key("NICE"), *[one.dumps() for one in reversed(asks)])
 
     def _wanted(self, taken: Sequence[Envelope]) -> list[Envelope]:
         """Asks somebody still waits for."""
@@ -116,46 +138,19 @@ class Serving:
             one for one, gone in zip(taken, cancelled, strict=True) if gone is None and one.deadline > now
         ]
 
-    def _run(self, kind: str, batch: Sequence[Envelope]) -> list[Answer]:
-        runner = self._try_load(kind)
+    def _run(self, kind: str, batch: Sequence[Envelope], priority: str) -> list[Answer]:
+        runner = self.residents.get(kind, priority)
         if isinstance(runner, Problem):
             return [runner] * len(batch)
-        self._used_at[kind] = time.monotonic()
         try:
             return _checked(runner, batch)
         except Exception:  # noqa: BLE001 - whatever a model raises must end one ask, not the worker
             if len(batch) > 1:
-                return [answer for one in batch for answer in self._run(kind, [one])]
+                return [answer for one in batch for answer in self._run(kind, [one], priority)]
             log.exception("inference_failed", kind=kind, ask=batch[0].id)
             return [Problem("failed", "The reader failed on this ask.")]
         finally:
-            self._used_at[kind] = time.monotonic()
-
-    def _try_load(self, kind: str) -> Runner | Problem:
-        if kind in self._loaded:
-            return self._loaded[kind]
-        make = self._makers.get(kind)
-        if make is None:
-            return Problem("no_such_kind", f"This worker has no {kind} model.")
-        started = time.monotonic()
-        try:
-            runner = make()
-            runner.load()
-        except Exception as error:  # noqa: BLE001 - a model that doesn't load must not stop the others
-            log.exception("model_not_loaded", kind=kind)
-            return Problem("not_installed", str(error)[:200])
-        self._loaded[kind] = runner
-        self._used_at[kind] = time.monotonic()
-        log.info("model_loaded", kind=kind, seconds=round(time.monotonic() - started, 2))
-        return runner
-
-    def _unload_idle(self) -> None:
-        now = time.monotonic()
-        for kind, runner in list(self._loaded.items()):
-            if runner.keep_alive_s > 0 and now - self._used_at[kind] > runner.keep_alive_s:
-                runner.unload()
-                del self._loaded[kind]
-                log.info("model_unloaded", kind=kind)
+            self.residents.used(kind, priority)
 
     def _known(self, digest: str) -> Answer | None:
         found = self._kept.get(digest)
@@ -212,8 +207,6 @@ def _checked(runner: Runner, batch: Sequence[Envelope]) -> list[Answer]:
     return answers
 
 
-def serve(
-    runners: Mapping[str, Callable[[], Runner]], stop: threading.Event | None = None, **how: Any
-) -> None:
+def serve(runners: Mapping[str, Callable[[], Runner]], stop: threading.Event | None = None) -> None:
     """Serve until `stop` is set."""
-    Serving(runners, stop).serve(**how)
+    Serving(runners, stop).serve()
