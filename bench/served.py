@@ -98,8 +98,8 @@ def crowd(what: str, port: int, key: str = "", n_each: int = N_EACH) -> Line:
 
 
 @contextmanager
-def ours() -> Iterator[tuple[int, str]]:
-    """Port and key of our server with a flat worker behind it."""
+def ours(worker: Sequence[str] = (sys.executable, "-m", "bench.flat_worker")) -> Iterator[tuple[int, str]]:
+    """Port and key of our server with this worker behind it."""
     from synth.inference import queue
     from synth.models import Door
     from synth.services import keys, people
@@ -109,7 +109,7 @@ def ours() -> Iterator[tuple[int, str]]:
     key = keys.issue(people.ensure("bench"), role="app", name="", by=None, door=Door.COMMAND).plain
     command = ROLES["web"].filled(bind="127.0.0.1", port=port)
     web = [sys.executable if part == "python" else part for part in command]
-    with running(web, [sys.executable, "-m", "bench.flat_worker"]):
+    with running(web, worker):
         wait_for(port)
         while not queue.is_served():
             time.sleep(0.05)
