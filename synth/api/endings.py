@@ -16,14 +16,20 @@ from synth.models import LlmCall, Message, MessageStatus
 from synth.services import branches
 
 NO_ANSWER = "There is no answer; the log has the cause."
-CRASHED = "The process that wrote the answer went silent."
+# Why an answer has no end of its own; asking again may help at once.
+BROKEN_OFF = {
+    "crashed": "The process that wrote the answer went silent.",
+    "interrupted": "The server was stopped while the answer was being written.",
+}
 
 
 def of_row(row: Message) -> tuple[str, dict[str, Any]]:
     """(event, data) of an answer that has ended: `message.end`, or `error` where it failed."""
     if row.status == MessageStatus.FAILED:
         code, message = reason_of(row)
-        return events.ERROR, {"code": code, "message": message, "message_id": row.pk}
+        failed = {"code": code, "message": message, "message_id": row.pk}
+        wait_s = row.metadata.get("retry_after_s")
+        return events.ERROR, failed if wait_s is None else {**failed, "retry_after_s": wait_s}
     data = {
         "message_id": row.pk,
         "message": plain(MessageOut(row).data),
@@ -31,7 +37,8 @@ def of_row(row: Message) -> tuple[str, dict[str, Any]]:
         "usage": usage(row),
         "finish_reason": finish_reason(row),
     }
-    return events.END, data
+    calls = row.metadata.get("client_calls")
+    return events.END, {**data, "tool_calls": calls} if calls else data
 
 
 def reason_of(row: Message) -> tuple[str, str]:
@@ -39,14 +46,14 @@ def reason_of(row: Message) -> tuple[str, str]:
     code = str(row.metadata.get("reason") or "internal_error")
     if code in REASONS:
         return code, REASONS[code].sentence
-    return code, CRASHED if code == "crashed" else CODES.get(code, NO_ANSWER)
+    return code, BROKEN_OFF.get(code) or CODES.get(code, NO_ANSWER)
 
 
 def status_of(code: str) -> int:
     """The HTTP status of an answer that failed for this reason."""
     if code in REASONS:
         return REASONS[code].status
-    return 503 if code == "crashed" else 409 if code in CODES else 500
+    return 503 if code in BROKEN_OFF else 409 if code in CODES else 500
 
 
 def actions(row: Message) -> list[dict[str, Any]]:

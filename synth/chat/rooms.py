@@ -158,7 +158,7 @@ class Room:
         if page and page[0].n == n + 1:
             self.feed(page)
             return _unbroken(page)
-        return await self._resync(n, page)
+        return await self._resync(n)
 
     def _by_row(self, n: int) -> list[Event]:
         """The end by the row's word, with the words that Redis did not tell before it."""
@@ -169,7 +169,7 @@ class Room:
             return [self.final]
         return [looks.resync(self.answer_id, whole, looks.LAST_N - 1), self.final]
 
-    async def _resync(self, n: int, page: list[Event]) -> list[Event]:
+    async def _resync(self, n: int) -> list[Event]:
         """What comes after `n` is gone (or was never there): the content so far, and where it goes on."""
         row = await aside(looks.words, self.answer_id)
         if row is None:
@@ -178,28 +178,20 @@ class Room:
             if self.final is None:
                 return []  # the end is about to be known
             return [looks.resync(self.answer_id, row.content, self.final.n - 1), self.final]
-        told = await self._told()
-        if told is not None:
-            return [looks.resync(self.answer_id, told, self.n or 0)]
-        first = page[0].n if page else (self.n or 0) + 1
-        if row.n is not None and row.n + 1 >= first and row.n > n:
+        if n > (self.n or 0) and await self._goes_on_after(0):
+            return [looks.resync(self.answer_id, "", 0)]
+        is_later = row.n is not None and (row.n > n or n > (self.n or 0))
+        if row.n is not None and is_later and await self._goes_on_after(row.n):
             return [looks.resync(self.answer_id, row.content, row.n)]
         self.is_behind = True
         return []  # the next partial save tells, or the end
 
-    async def _told(self) -> str | None:
-        """All words so far, where every event from the first on is still there."""
-        words: list[str] = []
-        n = 0
-        while n < (self.n or 0):
-            page = await self.page(n + 1)
-            if not page or page[0].n != n + 1:
-                return None
-            for event in _unbroken(page):
-                n = event.n
-                if event.name == events.DELTA:
-                    words.append(str(event.data.get("text", "")))
-        return "".join(words)
+    async def _goes_on_after(self, n: int) -> bool:
+        """Whether every event after `n` can still be had."""
+        if n == self.n:
+            return True
+        page = await self.page(n + 1)
+        return bool(page) and page is not None and page[0].n == n + 1
 
 
 def _unbroken(page: list[Event]) -> list[Event]:

@@ -27,8 +27,16 @@ def bearer(pia: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {keys.issue(pia, role='person').plain}"}
 
 
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """One for all tests of a file; none of them may end it."""
+    with Web(tmp_path_factory.mktemp("web") / "web.log") as running:
+        yield running
+
+
 @pytest.fixture
-def web(pia: Any, tmp_path: Path) -> Iterator[Web]:
+def own_web(transactional_db: None, tmp_path: Path) -> Iterator[Web]:
+    """One that a test may kill."""
     with Web(tmp_path / "web.log") as running:
         yield running
 

@@ -113,14 +113,14 @@ def test_lost_bells_cost_seconds_not_deliveries(web, bearer, deliver, pia):
         assert numbers(take(client, 1)) == [3]
 
 
-def test_a_killed_web_process_loses_nothing(web, bearer, deliver):
+def test_a_killed_web_process_loses_nothing(own_web, bearer, deliver):
     deliver(1)
-    with web.open("GET", f"{PATH}?since=0", **bearer) as client:
+    with own_web.open("GET", f"{PATH}?since=0", **bearer) as client:
         (event,) = take(client, 1)
-    web.kill(signal.SIGKILL)
+    own_web.kill(signal.SIGKILL)
     deliver(2)
-    web.start()
-    with web.open("GET", PATH, Last_Event_ID=event.id, **bearer) as client:
+    own_web.start()
+    with own_web.open("GET", PATH, Last_Event_ID=event.id, **bearer) as client:
         assert numbers(take(client, 2)) == [2, 3]
 
 

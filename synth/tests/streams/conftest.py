@@ -100,7 +100,15 @@ def begin(dialogue: Dialogue, person: Person) -> Callable[..., Answer]:
     return one
 
 
+@pytest.fixture(scope="module")
+def web(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """One for all tests of a file; none of them may end it."""
+    with Web(tmp_path_factory.mktemp("web") / "web.log") as running:
+        yield running
+
+
 @pytest.fixture
-def web(person: Person, tmp_path: Path) -> Iterator[Web]:
+def own_web(transactional_db: None, tmp_path: Path) -> Iterator[Web]:
+    """One that a test may kill."""
     with Web(tmp_path / "web.log") as running:
         yield running
