@@ -20,7 +20,7 @@ from synth.testing import errors_raised
 CORE = Path(__file__).resolve().parents[2]
 CLI: dict[str, Any] = {"by": None, "door": "command"}
 # Proved by the tests of chat.
-CHAT = {"message_not_found", "scope_missing", "turn_running"}
+CHAT = {"check_in_closed", "message_not_found", "scope_missing", "turn_running", "unknown_toolkit"}
 
 
 def test_what_is_raised_stands_in_the_table_and_nothing_else_does():

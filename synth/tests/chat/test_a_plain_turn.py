@@ -28,7 +28,7 @@ def test_what_is_said_and_answered_is_saved(dialogue):
     assert (call.session, call.purpose) == (f"dialogue:{dialogue.pk}", "chat")
     assert answer.fingerprint == call.fingerprint and answer.author is None
     parts = LlmCallPart.objects.filter(call=call).order_by("position").values_list("role", "part__text")
-    assert list(parts)[-1] == ("user", "Who are you?")
+    assert ("user", "Who are you?") in list(parts)
 
 
 def test_the_next_turn_sees_the_branch(dialogue):
