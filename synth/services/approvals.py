@@ -45,8 +45,10 @@ def due_at(answer: Message) -> datetime:
 
     Call it in the transaction that gives the answer's lease back; it locks the answer's row.
     """
-    _lock(answer.pk)
-    pending = Approval.objects.filter(answer_id=answer.pk, status=S.PENDING).order_by("expires_at").first()
+    with transaction.atomic():
+        _lock(answer.pk)
+        rows = Approval.objects.filter(answer_id=answer.pk, status=S.PENDING)
+        pending = rows.order_by("expires_at").first()
     return pending.expires_at if pending is not None else now()
 
 
