@@ -29,7 +29,7 @@ def test_a_tool_call_is_performed_and_its_line_goes_back(dialogue, add):
         ("tool", "complete", "The bell rang (1)."), ("assistant", "complete", "It rang."),
     ]  # fmt: skip
     first, second = (request.json for request in host.requests)
-    assert [tool["function"]["name"] for tool in first["tools"]] == ["bell_ring"]
+    assert "bell_ring" in [tool["function"]["name"] for tool in first["tools"]]
     assert [m["role"] for m in second["messages"]] == ["system", "user", "assistant", "tool"]
     assert second["messages"][3]["content"] == "The bell rang (1)."
     assert second["messages"][2]["tool_calls"][0]["id"] == second["messages"][3]["tool_call_id"]
