@@ -69,10 +69,10 @@ class Readers:
             if isinstance(head, Artifact):
                 found = field_texts(state, head.fields) or []
                 state_texts += [text for entries in found for text in entries]
+                question_texts += _question_texts(question)
             elif head == "embedding":
                 state_texts.append(plain(state))
-            if head not in ("flat", "causal"):
-                question_texts += _question_texts(question)
+                question_texts += _meanings(question)
         read = self.reading.read(question_texts, keep=True) | self.reading.read(state_texts)
         found_by_head = self._by_heads(asked, picked, read) | self._by_causal(asked, picked)
         answers = []
@@ -94,7 +94,8 @@ class Readers:
                 return head
         if self.causal is not None:
             return "causal"
-        return "embedding" if question.type == "choice" and len(question.options) > 1 else "flat"
+        is_choice = question.type == "choice" and len(question.options) > 1
+        return "embedding" if is_choice and not _is_yes_or_no(question) else "flat"
 
     def _by_causal(self, asked: Sequence[Asked], picked: Sequence[Artifact | str]) -> dict[int, Answered]:
         """Answers of the language model; questions about one state share its reading."""
@@ -156,9 +157,24 @@ def _question_texts(question: Question) -> list[str]:
     return [plain(question.instructions or ""), *(text for _, text in option_texts(question))]
 
 
+def _meanings(question: Question) -> list[str]:
+    """What each option says: its text; its name, which is but a key, only where there is none."""
+    return [plain(text) if text else name for name, text in question.criteria.items()]
+
+
+def _is_yes_or_no(question: Question) -> bool:
+    """Whether a choice is a noul in other clothes: no state is nearer to the word yes than to no."""
+    return {text.strip().casefold() for text in _meanings(question)} in ({"yes", "no"}, {"true", "false"})
+
+
 def _by_cosine(state: Any, question: Question, read: dict[str, Read]) -> list[float]:
-    """How near the state is to each option. Taking the bare question's own likeness off made it worse."""
-    options = torch.stack([read[text].mean for _, text in option_texts(question)])
-    near = options @ read[plain(state)].mean
-    numbers: list[float] = (near / COSINE_TEMPERATURE).softmax(-1).tolist()
+    """How near the state is to each option; options that say the same share what one of them would get.
+
+    Taking the bare question's own likeness off made it worse.
+    """
+    texts = _meanings(question)
+    distinct = list(dict.fromkeys(texts))
+    near = torch.stack([read[text].mean for text in distinct]) @ read[plain(state)].mean
+    found = dict(zip(distinct, (near / COSINE_TEMPERATURE).softmax(-1).tolist(), strict=True))
+    numbers: list[float] = [found[text] / texts.count(text) for text in texts]
     return numbers
