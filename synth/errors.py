@@ -88,3 +88,10 @@ class Unavailable(DomainError):
     ) -> None:
         super().__init__(message, code=code, field=field, **details)
         self.retry_after_s = retry_after_s
+
+
+class TooMany(Unavailable):
+    """The caller has too many of something running; later there may be room again."""
+
+    status = 429
+    default_code = "too_many"

@@ -7,6 +7,7 @@ agent's settings; the owning app reads them at use, not at start.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -85,6 +86,11 @@ def declare(*options: Option) -> None:
         OPTIONS[option.name] = option
 
 
+def read(name: str) -> Any:
+    """The value of an option as the environment is now; BadOption for one that does not fit."""
+    return OPTIONS[name].read(os.environ)
+
+
 declare(
     Option("SYNTH_HOME", "text", "var", "Folder of the embedded stores, generated keys and demo logins."),
     Option("PORT", "int", 8000, "Port of the web process.", minimum=1, maximum=65535),
@@ -128,7 +134,14 @@ declare(
     ),
     Option("LLM_API_KEY", "text", None, "Key of that host.", is_secret=True),
     Option("LLM_MODEL", "text", "default", "Model asked for where an agent names none."),
-    Option("LLM_TIMEOUT_S", "int", 120, "Deadline of one language model call.", minimum=1, maximum=3600),
+    Option(
+        "LLM_TIMEOUT_S",
+        "int",
+        120,
+        "Deadline of one language model call; of a streamed one, the longest silence.",
+        minimum=1,
+        maximum=3600,
+    ),
     Option(
         "LLM_MAX_TOKENS", "int", 4096, "Most completion tokens of one call.", minimum=16, maximum=1_000_000
     ),
@@ -142,6 +155,31 @@ declare(
         "Newest characters of a dialogue in a chat prompt.",
         minimum=1_000,
         maximum=10_000_000,
+    ),
+    Option("CHAT_SLOTS", "int", 64, "Turns of chats that one worker runs at once.", minimum=1, maximum=1_000),
+    Option(
+        "CHAT_QUEUE",
+        "int",
+        100,
+        "Answers that may wait for a worker; then new messages are refused.",
+        minimum=1,
+        maximum=100_000,
+    ),
+    Option(
+        "CHAT_PER_PERSON",
+        "int",
+        8,
+        "Answers that may be on their way for one person at once.",
+        minimum=1,
+        maximum=1_000,
+    ),
+    Option(
+        "CHAT_MAX_CALLS",
+        "int",
+        24,
+        "Calls of the language model in one turn; at the last one it may not act.",
+        minimum=2,
+        maximum=1_000,
     ),
     Option("SYSTEM_ONE_HOST", "url", None, "System One host for judgments; unset: none."),
     Option("SYSTEM_ONE_KEY", "text", None, "Key of that host.", is_secret=True),

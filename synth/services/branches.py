@@ -17,6 +17,15 @@ WITH RECURSIVE up AS (
 SELECT id, chars - own <= %s FROM up ORDER BY n DESC
 """
 
+_DOWN_TO = """
+WITH RECURSIVE up AS (
+    SELECT id, parent_id, 0 AS n FROM synth_message WHERE id = %s
+    UNION ALL
+    SELECT m.id, m.parent_id, up.n + 1 FROM synth_message m JOIN up ON m.id = up.parent_id WHERE m.id <> %s
+)
+SELECT id FROM up ORDER BY n DESC
+"""
+
 
 def above(message: Message, budget_chars: int) -> tuple[list[Message], int]:
     """The messages above one, root first, that a budget of characters reaches; how many older there are."""
@@ -28,6 +37,17 @@ def above(message: Message, budget_chars: int) -> tuple[list[Message], int]:
     near = [pk for pk, is_near in found if is_near]
     rows = Message.objects.in_bulk(near)
     return [rows[pk] for pk in near if pk in rows], len(found) - len(near)
+
+
+def between(top: Message, end: Message) -> list[Message]:
+    """The messages below `top` down to `end`, in order; none when they are the same."""
+    if top.pk == end.pk:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_DOWN_TO, [end.pk, top.pk])
+        ids = [pk for (pk,) in cursor.fetchall()]
+    rows = Message.objects.in_bulk(ids)
+    return [rows[pk] for pk in ids if pk in rows]
 
 
 def actions_of(answer: Message) -> list[Message]:

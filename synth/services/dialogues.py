@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F
 from django.utils.timezone import now
 
 from synth import faults, registries
 from synth.errors import Conflict
-from synth.models import Agent, Dialogue, Message, MessageRole, MessageStatus, Person, ToolkitOrigin
+from synth.models import (
+    Agent,
+    Approval,
+    ApprovalStatus,
+    Dialogue,
+    Message,
+    MessageRole,
+    MessageStatus,
+    Person,
+    ToolkitOrigin,
+)
 from synth.services import fields, forget
 
 if TYPE_CHECKING:
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARS = 200
 MAX_CONTENT_CHARS = 32_000
-_CHUNK = 200
 log = structlog.get_logger(__name__)
 faults.declare(
     "dialogues.delete.before", "a dialogue and its prompts are gone, the transaction is still open"
@@ -150,25 +158,10 @@ def attach_proactive_node(
 
 
 def settle_crashed(at: datetime, dialogue: Dialogue | None = None) -> int:
-    """Mark answers whose process went silent (lease over at `at`) as failed, `crashed`; how many.
+    """Mark answers whose process went silent (lease over at `at`) as failed, `crashed`; how many."""
+    from synth.services import turn_ends
 
-    The attempt goes up, so a slow process that still lives can no longer write its answer.
-    """
-    silent = Message.objects.filter(status=MessageStatus.STREAMING, lease_until__lte=at)
-    if dialogue is not None:
-        silent = silent.filter(dialogue=dialogue)
-    n_settled = 0
-    for row in silent.order_by("lease_until")[:_CHUNK]:
-        same = silent.filter(pk=row.pk, attempt=row.attempt)
-        n_settled += same.update(
-            status=MessageStatus.FAILED,
-            metadata={**row.metadata, "reason": "crashed"},
-            attempt=F("attempt") + 1,
-            lease_until=None,
-        )
-    if n_settled:
-        log.warning("turns_crashed", n_settled=n_settled)
-    return n_settled
+    return turn_ends.settle_crashed(at, dialogue)
 
 
 def lock(dialogue_id: Any) -> Dialogue:
@@ -188,10 +181,20 @@ def refuse_archived(agent: Agent) -> None:
 
 
 def refuse_running(dialogue: Dialogue) -> None:
-    """Conflict `turn_running`, with who asked and when, while an answer is on its way in this dialogue."""
+    """Conflict `turn_running`, with who asked and when, while an answer is on its way in this dialogue;
+    `approval_open` where it waits for a person's word.
+    """
     settle_crashed(now(), dialogue)
     running = Message.objects.filter(dialogue=dialogue, status=MessageStatus.STREAMING).first()
     if running is not None:
+        if question := Approval.objects.filter(answer=running, status=ApprovalStatus.PENDING).first():
+            raise Conflict(
+                "The agent waits for a person's word on an action.",
+                code="approval_open",
+                approval_id=str(question.pk),
+                since=question.at.isoformat(),
+                message_id=running.pk,
+            )
         raise Conflict(
             "The agent is still answering in this dialogue.",
             code="turn_running",

@@ -27,7 +27,8 @@ def test_what_is_said_and_answered_is_saved(dialogue):
     call = LlmCall.objects.get()
     assert (call.session, call.purpose) == (f"dialogue:{dialogue.pk}", "chat")
     assert answer.fingerprint == call.fingerprint and answer.author is None
-    parts = LlmCallPart.objects.filter(call=call).order_by("position").values_list("role", "part__text")
+    parts = LlmCallPart.objects.filter(call=call).exclude(role="tools").order_by("position")
+    parts = parts.values_list("role", "part__text")
     assert ("user", "Who are you?") in list(parts)
 
 

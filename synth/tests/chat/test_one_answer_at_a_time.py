@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from synth import faults
 from synth.errors import Conflict
-from synth.models import Message
+from synth.models import Message, TurnState
 from synth.net.postgresql.kept import shelf
 from synth.services import dialogues, people, turns
 from synth.tasks import settle_turns
@@ -143,19 +143,20 @@ def test_a_silent_process_is_given_up_and_can_no_longer_write(dialogue):
     assert alive.status == "streaming"
 
 
+@pytest.mark.django_db(transaction=True)
 def test_an_answer_that_comes_after_its_lease_is_lost_is_not_saved(dialogue):
     def too_late(_request):
+        Message.objects.filter(status="streaming").update(lease_until=timezone.now() - timedelta(seconds=1))
+        dialogues.settle_crashed(timezone.now())
+        connection.close()
         return "Late."
 
-    with ScriptedHost(too_late) as host, host.installed():
-        row = dialogues.lock(dialogue.pk)
-        opened = turns._open(row, dialogue.person, "Hi", turns.Place(), "")
-        Message.objects.filter(pk=opened.answer.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-        dialogues.settle_crashed(timezone.now())
-        with pytest.raises(Conflict) as caught:
-            turns._answer(opened, dialogue.person, "chat", None)
+    with ScriptedHost(too_late) as host, host.installed(), pytest.raises(Conflict) as caught:
+        turns.take(dialogue, dialogue.person, "Hi")
     assert caught.value.code == "lease_lost"
-    assert Message.objects.get(role="assistant").metadata == {"reason": "crashed"}
+    late = Message.objects.get(role="assistant")
+    assert (late.status, late.content, late.metadata) == ("failed", "", {"reason": "crashed"})
+    assert not TurnState.objects.exists()
 
 
 @pytest.mark.slow

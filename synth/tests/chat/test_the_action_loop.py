@@ -96,7 +96,8 @@ def test_in_a_correction_round_only_what_was_refused_is_repeated(dialogue, add):
     assert repeated.content.startswith("Done before in this turn, not repeated: The bell rang")
 
 
-def test_a_turn_makes_eight_calls_at_most_and_the_last_may_not_act(dialogue, add):
+def test_a_turn_makes_so_many_calls_at_most_and_the_last_may_not_act(dialogue, add, monkeypatch):
+    monkeypatch.setenv("CHAT_MAX_CALLS", "8")
     rung = add()
     forever = {"content": "More.", "tool_calls": [call()]}
     answer, host = say(dialogue, "Ring on.", *[forever] * 20)
