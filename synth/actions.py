@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Risk = Literal["read", "reversible", "needs_approval"]
 Who = Literal["anyone", "trainer", "operator"]
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+FOREIGN = "actions.foreign"  # in a turn's notes: it has read what strangers wrote
 MAX_TEXT_CHARS = 16_000  # of an outcome, as the model reads it
 log = structlog.get_logger(__name__)
 
@@ -97,7 +98,8 @@ class Action:
     first, and `diff(turn, arguments)` shows what would change. `touches_self` marks what reaches Synth's own
     settings, runs or hooks: nothing but a person ever allows that. `is_guarded` is for an action whose
     handler itself proves that the person of the turn wants it. `toolkits` names the kits that have it besides
-    those that list it themselves.
+    those that list it themselves. `is_foreign` marks results that hold what strangers wrote (pages, mail):
+    after one, a turn does nothing above read without asking.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Action:
     diff: Callable[[Turn, Any], str] | None = None
     touches_self: bool = False
     is_guarded: bool = False
+    is_foreign: bool = False
     toolkits: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -209,13 +212,20 @@ def _above_read(
     plain = arguments.model_dump(mode="json") if isinstance(arguments, BaseModel) else arguments
     if answer is not None and (earlier := asking.find(answer, call_id)) is not None:
         return _follow(turn, action, arguments, plain, earlier)
-    doubt = "" if action.is_guarded else taint.reason(action.name, plain, turn.untrusted, turn.own_words)
+    doubt = "" if action.is_guarded else _doubt(turn, action, plain)
     if action.risk != "needs_approval" and not doubt:
         return _run(turn, action, arguments)
     if answer is None or not call_id or not _can_ask(turn):
         return _refuse(turn, action.name, "needs_approval", doubt)
     question = asking.Question(turn, answer, call_id, action, arguments, plain, doubt)
     return _follow(turn, action, arguments, plain, asking.open(question))
+
+
+def _doubt(turn: Turn, action: Action, plain: Any) -> str:
+    """Why the person may not be who wants this; "" for no reason."""
+    if turn.notes.get(FOREIGN):
+        return taint.FOREIGN
+    return taint.reason(action.name, plain, turn.untrusted, turn.own_words)
 
 
 def _follow(turn: Turn, action: Action, arguments: Any, plain: Any, approval: Approval) -> Outcome | Waiting:
@@ -226,6 +236,8 @@ def _follow(turn: Turn, action: Action, arguments: Any, plain: Any, approval: Ap
         return Waiting(approval.pk, approval.expires_at)
     if approval.status != "allowed":
         return _refuse(turn, action.name, _UNALLOWED[approval.status])
+    if not _may_still(turn, action):
+        return _refuse(turn, action.name, "not_allowed")
     if not asking.is_about(approval, action.name, plain):
         return _refuse(turn, action.name, "approval_mismatch")
     if not asking.take(approval):
@@ -270,6 +282,14 @@ def _may(turn: Turn, action: Action) -> bool:
     return turn.is_operator if action.who == "operator" else turn.still_trained_by_person()
 
 
+def _may_still(turn: Turn, action: Action) -> bool:
+    """The same after a wait, in which a person may have lost what the turn began with."""
+    if action.who != "operator" or turn.person is None:
+        return True
+    turn.person.refresh_from_db(fields=["is_operator", "is_superuser"])
+    return turn.person.is_operator or turn.person.is_superuser
+
+
 def _run(turn: Turn, action: Action, arguments: Any, approval: str = "") -> Outcome:
     try:
         outcome = action.handler(turn, arguments)
@@ -278,6 +298,8 @@ def _run(turn: Turn, action: Action, arguments: Any, approval: str = "") -> Outc
     except Exception:  # noqa: BLE001 - whatever an action does, the agent must still be able to answer
         log.exception("action_broke", action=action.name)
         outcome = Outcome(REFUSALS["action_broke"], is_ok=False, code="action_broke")
+    if action.is_foreign:
+        turn.notes[FOREIGN] = True
     if action.risk != "read" or outcome.code:
         _audit(turn, action.name, outcome, approval)
     return outcome

@@ -19,6 +19,7 @@ REPEATS = "What it would do repeats a text that the person did not write."
 ADDRESSES = "It would use an address from a text that the person did not write."
 NAMES = "A text that the person did not write speaks of this action."
 ORDERS = "A text that the person did not write tries to give orders."
+FOREIGN = "It would be done right after reading what strangers wrote."
 TOO_MUCH = "The model was shown too much to look through."
 MAX_CHARS = 4_000_000
 WORD, CHAR, STRETCH = 24, 5, 120  # five words, or 24 characters of a script without spaces
