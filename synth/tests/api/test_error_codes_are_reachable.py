@@ -20,7 +20,10 @@ from synth.testing import errors_raised
 CORE = Path(__file__).resolve().parents[2]
 CLI: dict[str, Any] = {"by": None, "door": "command"}
 # Proved by the tests of chat.
-CHAT = {"check_in_closed", "message_not_found", "scope_missing", "turn_running", "unknown_toolkit"}
+CHAT = {
+    "already_labelled", "approval_decided", "approval_expired", "approval_not_found", "grant_not_found",
+    "not_automatic", "turn_ended", "unknown_scope",
+    "check_in_closed", "message_not_found", "scope_missing", "turn_running", "unknown_toolkit"}
 
 
 def test_what_is_raised_stands_in_the_table_and_nothing_else_does():

@@ -8,7 +8,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
-from synth.models import Agent
+from synth.models import Agent, Approval, ApprovalGrant, Dialogue, Message
 from synth.services import dialogues
 
 ROLES = ("operator", "trainer", "other_trainer", "person", "app", "anonymous")
@@ -51,6 +51,12 @@ OWN = {
     "delete /api/dialogues/{dialogue_id}/": (404, 404, 404, 200, 404, 401),
     "get /api/dialogues/{dialogue_id}/messages/": (404, 404, 404, 200, 200, 401),
     "post /api/chat/": (404, 404, 404, 503, 503, 401),
+    "get /api/approvals/": (200, 200, 200, 200, 200, 401),
+    "get /api/approvals/{approval_id}/": (200, 404, 404, 200, 200, 401),
+    "post /api/approvals/{approval_id}/decide/": (409, 404, 404, 409, 409, 401),
+    "post /api/approvals/{approval_id}/should-have-asked/": (422, 404, 404, 422, 422, 401),
+    "get /api/approvals/grants/": (200, 200, 200, 200, 200, 401),
+    "post /api/approvals/grants/{grant_id}/revoke/": (200, 404, 404, 409, 409, 401),
 }
 CASES = [
     pytest.param(call, slug, dict(zip(ROLES, expected, strict=True)), id=f"{call} {slug}")
@@ -95,19 +101,36 @@ def test_the_table_names_every_endpoint_of_the_core() -> None:
     assert core - set(OPEN) - set(OWN) == set()
 
 
+def asked_in(dialogue: Dialogue) -> dict[str, str]:
+    """A decided question of the dialogue's person, and a grant of theirs."""
+    said = Message.objects.create(dialogue=dialogue, role="assistant")
+    values = {"agent": dialogue.agent, "person": dialogue.person}
+    row = Approval.objects.create(
+        **values, dialogue=dialogue, answer=said, call_id="1", action="memory_forget", status="allowed",
+        expires_at=said.at,
+    )  # fmt: skip
+    grant = ApprovalGrant.objects.create(**values, key="memory_forget:{}")
+    return {"{approval_id}": str(row.pk), "{grant_id}": str(grant.pk)}
+
+
 @pytest.mark.parametrize(("call", "expected"), OWN.items())
 def test_dialogues_are_private_to_their_person(
     callers, agent: Agent, call: str, expected: tuple[int, ...]
 ) -> None:
-    dialogue = str(dialogues.create(agent, callers.person).pk)
+    row = dialogues.create(agent, callers.person)
+    dialogue = str(row.pk)
+    ids = {"{dialogue_id}": dialogue, **asked_in(row)}
     method, path = call.split(" ")
     body = {
         "post /api/dialogues/": {"agent": "wren"},
         "patch /api/dialogues/{dialogue_id}/": {"title": "New"},
         "post /api/chat/": {"dialogue": dialogue, "content": "Hello?"},
+        "post /api/approvals/{approval_id}/decide/": {"decision": "deny"},
     }.get(call)
+    for name, value in ids.items():
+        path = path.replace(name, value)
     got = {
-        role: getattr(client, method)(path.replace("{dialogue_id}", dialogue), body).status_code
+        role: getattr(client, method)(path, body).status_code
         for role, client in clients(callers).items()
     }
     assert got == dict(zip(ROLES, expected, strict=True))
