@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from typing import Any
 
@@ -64,13 +65,30 @@ def _say_alive(sender: Any = None, **_: Any) -> None:
     _heartbeats[-1].start()
 
 
+@signals.worker_ready.connect
+def _listen_for_chats(sender: Any = None, **_: Any) -> None:
+    """A worker of language models also runs the turns of chats, beside Celery's tasks."""
+    if "llm" in sender.app.amqp.queues.consume_from:
+        from synth.chat import listener
+
+        listener.start()
+
+
 @signals.worker_shutting_down.connect
 def _say_goodbye(**_: Any) -> None:
     from synth.rowqueue import deadline
 
     deadline.end_all()
+    if listener := sys.modules.get("synth.chat.listener"):
+        listener.close()
     while _heartbeats:
         _heartbeats.pop().stop()
+
+
+@signals.worker_shutdown.connect
+def _let_turns_end(**_: Any) -> None:
+    if listener := sys.modules.get("synth.chat.listener"):
+        listener.wait()
 
 
 @signals.task_prerun.connect

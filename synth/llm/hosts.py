@@ -47,6 +47,12 @@ def is_configured(agent: Agent | None = None, purpose: str = "chat") -> bool:
     return True
 
 
+def is_remote() -> bool:
+    """Whether calls go through the SDK, so that it is worth loading early."""
+    typed = (settings.LLM_BASE_URL or "").strip()
+    return bool(typed) and typed != "local" and not typed.startswith(scripted.PREFIX)
+
+
 def host_for(agent: Agent | None, purpose: str) -> Host:
     """The model for this agent and purpose. LlmError `no_language_model` when there is none."""
     typed = (settings.LLM_BASE_URL or "").strip()

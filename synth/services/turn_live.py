@@ -19,7 +19,7 @@ from synth.models import Message, MessageStatus, TurnState
 
 SAVE_S = 2.0
 STEP_S = 0.25
-SHUTDOWN = "shutdown"
+SHUTDOWN, GONE = "shutdown", "gone"
 log = structlog.get_logger(__name__)
 
 
@@ -35,6 +35,7 @@ class Live(Sink):
         self._words = threading.Lock()
         self._visible = Visible()
         self._saved: tuple[str, int] = ("", -1)
+        self._is_saved = False
         self.saved_at = time.monotonic()
 
     def text(self, piece: str) -> None:
@@ -71,7 +72,10 @@ class Live(Sink):
         if (content, n) == self._saved:
             return
         mine = Message.objects.filter(pk=self.answer.pk, attempt=self.attempt, status=MessageStatus.STREAMING)
-        mine.update(content=content, metadata={"n_events": n})
+        if mine.update(content=content, metadata={"n_events": n}):
+            self._is_saved = True
+        elif self._is_saved:
+            self.end(GONE)  # erased, or settled by somebody who took us for dead
         self._saved = (content, n)
 
 

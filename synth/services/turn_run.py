@@ -96,7 +96,6 @@ def work(job: Job, live: Live) -> None:
         raise
     except Exception as error:
         _fail(going, getattr(error, "code", "internal_error"), "")
-        _forget_if_gone(job.dialogue)
         raise
 
 
@@ -223,7 +222,13 @@ def _end_stopped(going: _Run) -> None:
         _fail(going, INTERRUPTED, "", retry_after_s=1)
         return
     content, _ = live.so_far()
-    turn_ends.cancel(job.answer, content, {**going.facts(), "reason": live.reason or "stopped"})
+    asked = TurnState.objects.filter(pk=job.answer.pk).values_list("stop_reason", flat=True).first()
+    metadata = {**going.facts(), "reason": live.reason or asked or "stopped"}
+    try:
+        turn_ends.cancel(job.answer, content, metadata)
+    except Conflict:
+        _forget_if_gone(job.dialogue)
+        raise
     turn_ends.tell(live.publisher, job.answer)
 
 
@@ -232,6 +237,8 @@ def _fail(going: _Run, reason: str, detail: str, **more: Any) -> None:
     metadata = {**going.facts(), "reason": reason, **({"detail": detail[:500]} if detail else {}), **more}
     if turn_ends.fail(going.job.answer, content, metadata):
         turn_ends.tell(going.live.publisher, going.job.answer)
+    else:
+        _forget_if_gone(going.job.dialogue)
 
 
 def _notes(turn: Turn) -> dict[str, Any]:
