@@ -17,7 +17,7 @@ from django.utils.timezone import now
 
 from synth import actions, faults, selectors
 from synth.errors import Conflict, Invalid, NotAllowed, NotFound, Refused
-from synth.models import Approval, ApprovalStatus, Message, MessageStatus
+from synth.models import Approval, ApprovalStatus, Message, MessageStatus, Person
 from synth.schemas import Caller
 from synth.services import approval_grants as grants
 from synth.services import audit, outbox
@@ -263,11 +263,13 @@ def should_have_asked(approval_id: UUID, *, by: Caller, door: str) -> Approval:
             raise NotAllowed("Only who may cause this action may say so.")
         if row.status != S.ALLOWED or row.decided_door != "judge":
             raise Refused("A person was asked about this one.", code="not_automatic")
-        said = {"by": by.person.username, "at": now().isoformat()}
+        said = {"by": by.person.pk, "at": now().isoformat()}
         with transaction.atomic():
             if mark(Approval.objects.filter(pk=row.pk), REGRETTED, said) == 0:
                 row.refresh_from_db()
-                raise Conflict("This was said before.", code="already_labelled", **row.gates[REGRETTED])
+                earlier = row.gates[REGRETTED]
+                who = Person.objects.filter(pk=earlier["by"]).values_list("username", flat=True).first()
+                raise Conflict("This was said before.", code="already_labelled", by=who, at=earlier["at"])
             audit.record(by.person, door=door, action="approval_regret", object=row, agent=row.agent)
             outbox.publish("synth.approval_regretted", {"approval_id": str(row.pk)})
     row.refresh_from_db()

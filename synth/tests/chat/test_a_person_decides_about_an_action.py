@@ -10,9 +10,9 @@ from django.utils.timezone import now
 
 from synth import actions, registries
 from synth.actions import Waiting
-from synth.errors import Conflict, Invalid, NotAllowed, NotFound
+from synth.errors import Conflict, Invalid, NotAllowed, NotFound, Refused
 from synth.models import Approval, AuditEntry, Message, OutboxEvent
-from synth.services import agents, approvals, people
+from synth.services import agents, approvals, dialogues, people
 from synth.tests.chat.asking import ask, caller, end, only, streaming, turn_in
 
 
@@ -178,13 +178,15 @@ def test_an_answer_that_is_none_is_refused_by_field(dialogue, bell, decision, va
     with pytest.raises(Invalid) as caught:
         decide(decision, dialogue.person, **values)
     assert caught.value.field == field and only().status == "pending"
+    assert caught.value.code == ("unknown_scope" if values else "invalid")
 
 
 def test_another_persons_question_is_not_there(dialogue, bell, trainer):
     ask(dialogue)
     for person in (people.ensure("nosy"), trainer):
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound) as caught:
             decide("allow_once", person)
+        assert caught.value.code == "approval_not_found"
     with pytest.raises(NotFound):
         approvals.decide(uuid.uuid4(), "deny", by=caller(trainer), door="rest")
     assert only().status == "pending"
@@ -260,3 +262,33 @@ def test_arguments_the_database_cannot_hold_are_asked_about_all_the_same(dialogu
     assert only().arguments == {"text": "a\ufffdb\ufffd"}
     decide("allow_once", dialogue.person)
     assert again(answer, "note_keep", odd).is_ok and rung == [odd]
+
+
+def test_only_what_the_judge_allowed_can_be_complained_about_and_once(dialogue, bell):
+    answer, _ = ask(dialogue)
+    me = caller(dialogue.person)
+    for status, door in (("pending", ""), ("allowed", "rest"), ("allowed", "grant"), ("denied", "judge")):
+        Approval.objects.update(status=status, decided_door=door)
+        with pytest.raises(Refused) as refused:
+            approvals.should_have_asked(only().pk, by=me, door="rest")
+        assert refused.value.code == "not_automatic"
+    Approval.objects.update(status="allowed", decided_door="judge")
+    approvals.should_have_asked(only().pk, by=me, door="rest")
+    with pytest.raises(Conflict) as caught:
+        approvals.should_have_asked(only().pk, by=me, door="rest")
+    assert caught.value.code == "already_labelled" and caught.value.details["by"] == "pia"
+    assert OutboxEvent.objects.filter(name="synth.approval_regretted").count() == 1
+    assert again(answer).is_ok
+
+
+def test_an_operator_who_is_none_any_more_performs_nothing_that_was_allowed_before(agent, add):
+    olga = people.make_operator(people.ensure("olga"), by=None, door="command")
+    people.make_operator(people.ensure("oren"), by=None, door="command")
+    hook = add("hooks_change", risk="needs_approval", who="operator")
+    dialogue = dialogues.create(agent, olga)
+    answer, _ = ask(dialogue, "hooks_change")
+    decide("allow_once", olga)
+    turn = turn_in(dialogue)
+    people.remove_operator(people.ensure("olga"), by=None, door="command")
+    outcome = actions.perform(turn, "hooks_change", None, call_id="call_1", answer=answer)
+    assert outcome.code == "not_allowed" and not hook

@@ -128,8 +128,9 @@ def test_a_revoked_grant_allows_nothing_and_can_be_given_again(dialogue, bell):
 def test_a_grant_is_its_persons_and_an_operators(dialogue, bell, trainer):
     allow(dialogue, "allow_always")
     row = ApprovalGrant.objects.get()
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="no such grant") as caught:
         approval_grants.revoke(row.pk, by=caller(trainer), door="rest")
+    assert caught.value.code == "grant_not_found"
     olga = people.make_operator(people.ensure("olga"), by=None, door="command")
     assert approval_grants.revoke(row.pk, by=caller(olga), door="admin").revoked_at is not None
 
