@@ -164,9 +164,9 @@ class Room:
         """The end by the row's word, with the words that Redis did not tell before it."""
         if self.final is None or self.final.n <= n:
             return []
-        whole = self.final.data.get("message", {}).get("content")
-        if self.final.n < looks.LAST_N or whole is None:
+        if self.final.n < looks.LAST_N or self.final.name != events.END:
             return [self.final]
+        whole = str(self.final.data["message"]["content"])
         return [looks.resync(self.answer_id, whole, looks.LAST_N - 1), self.final]
 
     async def _resync(self, n: int) -> list[Event]:

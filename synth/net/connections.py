@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -43,6 +44,9 @@ class Protocol(HttpToolsProtocol):
 
     def abort(self) -> None:
         """Reset the connection, whatever still waits to be sent."""
+        if (found := self.transport.get_extra_info("socket")) is not None:
+            # Else the kernel would go on offering what it holds to a client that does not read.
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
