@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from synth.models import Dialogue
 from synth.services import agents, dialogues, memories, people, turns
 from synth.testing.scripted_host import ScriptedHost
 
@@ -12,14 +13,14 @@ NAME = "context.candidate"
 
 
 @pytest.fixture
-def dialogue(db: None) -> Dialogue:
+def dialogue(db: None) -> Any:
     agent = agents.create(slug="wren", name="Wren")
     memories.write(agent, text="The blue kettle leaks at the spout.")
     memories.write(agent, text="Ada hid the blue kettle of Pia.", about=people.ensure("ada"))
     return dialogues.create(agent, people.ensure("pia"))
 
 
-def say(dialogue: Dialogue, content: str) -> str:
+def say(dialogue: Any, content: str) -> str:
     with ScriptedHost(["Yes."]) as host, host.installed():
         turns.take(dialogue, dialogue.person, content)
     return host.requests[0].text

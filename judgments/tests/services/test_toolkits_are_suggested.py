@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from synth.models import Agent, Dialogue
 from synth.services import agents, dialogues, people, toolkits, turns
 from synth.testing.scripted_host import ScriptedHost
 
@@ -12,11 +13,11 @@ NAME = "toolkit.suggest"
 
 
 @pytest.fixture
-def dialogue(db: None) -> Dialogue:
+def dialogue(db: None) -> Any:
     return dialogues.create(agents.create(slug="wren", name="Wren"), people.ensure("pia"))
 
 
-def say(dialogue: Dialogue, *contents: str) -> None:
+def say(dialogue: Any, *contents: str) -> None:
     with ScriptedHost(["Yes."] * len(contents)) as host, host.installed():
         for content in contents:
             turns.take(dialogue, dialogue.person, content)
@@ -85,7 +86,7 @@ def test_a_failing_host_suggests_nothing(dialogue, judgments):
 
 def test_dialogues_with_a_kit_of_their_own_and_scratch_ones_are_not_asked_about(dialogue, judgments):
     judgments.answer(NAME, pick("talk"))
-    agent = Agent.objects.get()
+    agent = dialogue.agent
     say(toolkits.begin(agent, dialogue.person, toolkit="companion"), "Hi.")
     say(dialogues.create(agent, dialogue.person, scratch=True), "Hi.")
     judgments.wait()

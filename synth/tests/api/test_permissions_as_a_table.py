@@ -51,6 +51,8 @@ OWN = {
     "delete /api/dialogues/{dialogue_id}/": (404, 404, 404, 200, 404, 401),
     "get /api/dialogues/{dialogue_id}/messages/": (404, 404, 404, 200, 200, 401),
     "post /api/chat/": (404, 404, 404, 503, 503, 401),
+    "post /api/chat/{message_id}/check-in/": (404, 404, 404, 409, 409, 401),
+    "get /api/toolkits/": (200, 200, 200, 200, 200, 401),
     "get /api/approvals/": (200, 200, 200, 200, 200, 401),
     "get /api/approvals/{approval_id}/": (200, 404, 404, 200, 200, 401),
     "post /api/approvals/{approval_id}/decide/": (409, 404, 404, 409, 409, 401),
@@ -110,7 +112,7 @@ def asked_in(dialogue: Dialogue) -> dict[str, str]:
         expires_at=said.at,
     )  # fmt: skip
     grant = ApprovalGrant.objects.create(**values, key="memory_forget:{}")
-    return {"{approval_id}": str(row.pk), "{grant_id}": str(grant.pk)}
+    return {"{approval_id}": str(row.pk), "{grant_id}": str(grant.pk), "{message_id}": str(said.pk)}
 
 
 @pytest.mark.parametrize(("call", "expected"), OWN.items())
@@ -125,14 +127,12 @@ def test_dialogues_are_private_to_their_person(
         "post /api/dialogues/": {"agent": "wren"},
         "patch /api/dialogues/{dialogue_id}/": {"title": "New"},
         "post /api/chat/": {"dialogue": dialogue, "content": "Hello?"},
+        "post /api/chat/{message_id}/check-in/": {"choice": "stop"},
         "post /api/approvals/{approval_id}/decide/": {"decision": "deny"},
     }.get(call)
     for name, value in ids.items():
         path = path.replace(name, value)
-    got = {
-        role: getattr(client, method)(path, body).status_code
-        for role, client in clients(callers).items()
-    }
+    got = {role: getattr(client, method)(path, body).status_code for role, client in clients(callers).items()}
     assert got == dict(zip(ROLES, expected, strict=True))
 
 
