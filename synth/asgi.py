@@ -15,7 +15,7 @@ from synth.wsgi import application as django_application  # sets Django up befor
 
 from django.conf import settings  # isort: skip
 from synth import registries  # isort: skip
-from synth.api import answers  # noqa: F401 - serves the orders of chat  # isort: skip
+from synth.api import answers, openai_answers  # noqa: F401 - serve the orders of chat  # isort: skip
 from synth.api.handoff import with_handoff  # isort: skip
 from synth.api.whole_bodies import with_whole_bodies  # isort: skip
 

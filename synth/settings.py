@@ -64,6 +64,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_celery_beat",
+    "django_htmx",  # for its static files: htmx itself
     "django_structlog",
     "django_prometheus",
     "synth",

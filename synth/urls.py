@@ -15,6 +15,7 @@ from synth.api.urls import nothing_here
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", RedirectView.as_view(url="/admin/")),
     path("", include("synth.health")),
+    path("", include("synth.pages.urls")),
     path("favicon.ico", RedirectView.as_view(url="/static/synth/favicon.svg")),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
@@ -22,7 +23,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/", include("synth.api.urls")),
     path("api/", include("judgments.api.urls")),
     path("api/", include("reminders.api.urls")),
-    path("v1/", include("judgments.api.urls_v1")),
+    # Several clients add their own v1 to an address that has one.
+    re_path(r"^v1/(?:v1/)?", include("synth.api.urls_v1")),
+    re_path(r"^v1/(?:v1/)?", include("judgments.api.urls_v1")),
     re_path(r"^(?:api|v1)(?:/|$)", nothing_here),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,14 @@ from typing import Any
 DONE = b"data: [DONE]\n\n"
 _FINISH = {"cancelled": "stop", "": "stop"}
 BETWEEN = "\n\n"
+# These clients show no cards, so the person is told in words that they are asked.
+_NOTICE = "[Waiting for your approval: {}]"
+_NOTICES = re.compile(r"\s*\[Waiting for your approval: [a-z0-9_]*\]\s*")
+
+
+def without_notices(text: str) -> str:
+    """What the agent said, of a text as a client has it."""
+    return _NOTICES.sub(BETWEEN, text).strip()
 
 
 @dataclass
@@ -41,11 +50,20 @@ class Teller:
             yield from self._words(_rest(str(data.get("content", "")), "".join(self._told)))
         elif event == "action":
             self._breaks = bool(self._told)
+        elif event == "approval" and (data.get("approval") or {}).get("status") == "pending":
+            self._breaks = bool(self._told)
+            yield from self._words(_NOTICE.format(data["approval"].get("action", "")))
+            self._breaks = True
         elif event == "message.end":
             yield from self._end(data)
         elif event == "error":
             yield frame({"error": error(str(data.get("message", "")), str(data.get("code", "")) or None)})
             yield DONE
+
+    @property
+    def text(self) -> str:
+        """All words told so far."""
+        return "".join(self._told)
 
     def _words(self, text: str) -> Iterator[bytes]:
         if not text:
@@ -117,6 +135,13 @@ def error(
 ) -> dict[str, Any]:
     """An error as OpenAI's clients read it."""
     return {"message": message, "type": kind, "param": param, "code": code}
+
+
+def refusal(status: int, message: str, code: str | None, param: str | None = None) -> dict[str, Any]:
+    """The error of an HTTP status."""
+    kinds = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+    kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
+    return error(message, code, param, kind)
 
 
 def frame(body: Mapping[str, Any]) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from django.db import connection
+from django.db import connection, transaction
 
-from synth.models import Message
+from synth.errors import NotFound
+from synth.models import Dialogue, Message
+from synth.services import dialogues
 
 _UP = """
 WITH RECURSIVE up AS (
@@ -24,6 +26,15 @@ WITH RECURSIVE up AS (
     SELECT m.id, m.parent_id, up.n + 1 FROM synth_message m JOIN up ON m.id = up.parent_id WHERE m.id <> %s
 )
 SELECT id FROM up ORDER BY n DESC
+"""
+
+_NEWEST_BELOW = """
+WITH RECURSIVE below AS (
+    SELECT id FROM synth_message WHERE id = %s
+    UNION ALL
+    SELECT m.id FROM synth_message m JOIN below ON m.parent_id = below.id
+)
+SELECT max(id) FROM below
 """
 
 
@@ -55,3 +66,17 @@ def actions_of(answer: Message) -> list[Message]:
     ids = answer.metadata.get("tool_nodes") if isinstance(answer.metadata, dict) else None
     rows = Message.objects.filter(dialogue_id=answer.dialogue_id, role="tool").in_bulk(list(ids or []))
     return [rows[pk] for pk in sorted(rows)]
+
+
+def show(dialogue: Dialogue, message: Message) -> None:
+    """Make the newest branch through a message the one that is shown. Conflict while an answer is written."""
+    with transaction.atomic():
+        row = dialogues.lock(dialogue.pk)
+        dialogues.refuse_running(row)
+        with connection.cursor() as cursor:
+            cursor.execute(_NEWEST_BELOW, [message.pk])
+            (leaf_id,) = cursor.fetchone()
+        if leaf_id is None:
+            raise NotFound("There is no such message here.", code="message_not_found")
+        row.active_leaf_id = leaf_id
+        row.save(update_fields=["active_leaf"])

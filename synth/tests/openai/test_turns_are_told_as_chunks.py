@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synth.openai.chunks import DONE, Teller, completion
+from synth.openai.chunks import DONE, Teller, completion, without_notices
 
 END = {
     "message": {"content": "Hello"},
@@ -88,3 +88,14 @@ def test_calls_of_the_clients_own_tools():
         "role": "assistant", "content": None, "refusal": None, "tool_calls": [call],
     }  # fmt: skip
     assert whole["usage"] == {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+
+
+def test_who_is_asked_is_told_so_in_words_that_are_not_the_agents():
+    events = [
+        ("delta", {"text": "I will."}), ("approval", {"approval": {"status": "pending", "action": "forget"}}),
+        ("approval", {"approval": {"status": "allowed", "action": "forget"}}), ("action", {}),
+        ("delta", {"text": "Done."}), ("message.end", END),
+    ]  # fmt: skip
+    content = "".join(c["choices"][0]["delta"].get("content", "") for c in bodies(told(events)))
+    assert content == "I will.\n\n[Waiting for your approval: forget]\n\nDone."
+    assert without_notices(content) == "I will.\n\nDone."

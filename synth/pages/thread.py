@@ -1,0 +1,159 @@
+"""One branch of a dialogue as the bubbles of a page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from synth.api.endings import reason_of
+from synth.chat import markdown
+from synth.models import Approval, Dialogue, Message, MessageRole, MessageStatus
+from synth.services import branches
+
+SHOWN_CHARS = 200_000
+_ROUND = frozenset({MessageRole.TOOL})
+
+
+@dataclass(frozen=True)
+class Done:
+    """An action beside an answer: what it was, whether it was done, the server's word on it."""
+
+    action: str
+    is_ok: bool
+    text: str
+
+
+@dataclass
+class Bubble:
+    """One message as it is shown. `kind`: user, agent, proactive, gift, note.
+
+    `n` of `n_siblings` ways to go on; `before` and `after` are messages of the neighbouring ones.
+    """
+
+    message: Message
+    kind: str
+    html: str = ""
+    said: str = ""
+    trouble: str = ""
+    actions: list[Done] = field(default_factory=list)
+    approvals: list[Approval] = field(default_factory=list)
+    gift: dict[str, str] = field(default_factory=dict)
+    n: int = 1
+    n_siblings: int = 1
+    before: int | None = None
+    after: int | None = None
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether the answer is still being written."""
+        return self.message.status == MessageStatus.STREAMING
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The branch that is shown, and how many older messages are not."""
+
+    bubbles: list[Bubble]
+    n_older: int
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer is being written in it."""
+        return any(bubble.is_streaming for bubble in self.bubbles)
+
+
+def read(dialogue: Dialogue) -> Thread:
+    """The branch that ends with the active leaf."""
+    leaf = dialogue.active_leaf
+    if leaf is None:
+        return Thread([], 0)
+    nodes, n_older = branches.above(leaf, SHOWN_CHARS)
+    bubbles = _bubbles([*nodes, leaf])
+    _number(dialogue, bubbles)
+    return Thread(bubbles, n_older)
+
+
+def bubble_of(message: Message) -> Bubble:
+    """One message by itself, with what belongs to it, as a page swaps it in when an answer has ended."""
+    nodes, _ = branches.above(message, SHOWN_CHARS)
+    bubble = _bubbles([*nodes, message])[-1]
+    _number(message.dialogue, [bubble])
+    return bubble
+
+
+def _bubbles(nodes: Sequence[Message]) -> list[Bubble]:
+    """Results and the words between them belong to the answer that follows."""
+    found: list[Bubble] = []
+    actions: list[Done] = []
+    words: list[str] = []
+    for node in nodes:
+        if node.role in _ROUND:
+            actions.append(_done(node))
+        elif node.role == MessageRole.ASSISTANT and node.metadata.get("tool_calls") and node is not nodes[-1]:
+            words.append(node.content)
+        else:
+            bubble = _bubble(node, words if node.role == MessageRole.ASSISTANT else [])
+            bubble.actions, actions, words = actions, [], []
+            found.append(bubble)
+    return found
+
+
+def _bubble(node: Message, words: Iterable[str] = ()) -> Bubble:
+    if node.role == MessageRole.USER:
+        return Bubble(node, "user", said=node.content)
+    text = "\n\n".join(part for part in (*words, node.content) if part.strip())
+    kind = {MessageRole.PROACTIVE: "proactive", MessageRole.ASSISTANT: "agent"}.get(
+        MessageRole(node.role), "note"
+    )
+    bubble = Bubble(node, kind, html=markdown.html(text) if text else "")
+    if node.status == MessageStatus.FAILED:
+        bubble.trouble = reason_of(node)[1]
+    if node.status == MessageStatus.STREAMING:
+        bubble.approvals = list(node.approvals.filter(status="pending"))
+    gift = node.metadata.get("gift")
+    if kind == "proactive" and isinstance(gift, dict):
+        bubble.kind = "gift"
+        bubble.gift = {name: _plain(gift.get(name)) for name in ("item", "name", "art", "note", "from")}
+    return bubble
+
+
+def _plain(value: Any) -> str:
+    return value[:500] if isinstance(value, str) else ""
+
+
+def _done(node: Message) -> Done:
+    said = node.metadata
+    return Done(str(said.get("action", "")) or "result", bool(said.get("is_ok")), node.content[:2_000])
+
+
+def _number(dialogue: Dialogue, bubbles: Sequence[Bubble]) -> None:
+    """Count the siblings of what was said, and of each answer: the turns that begin where it begins."""
+    firsts = {id(bubble): _first_of_turn(bubble) for bubble in bubbles if bubble.kind in ("user", "agent")}
+    parents = {first.parent_id for first in firsts.values()}
+    at_root = Q(parent=None) if None in parents else Q(pk__in=[])
+    rows = Message.objects.filter(at_root | Q(parent__in=parents - {None}), dialogue=dialogue)
+    siblings: dict[tuple[int | None, str], list[int]] = defaultdict(list)
+    for pk, parent, role in rows.order_by("pk").values_list("pk", "parent_id", "role"):
+        siblings[(parent, role)].append(pk)
+    for bubble in bubbles:
+        if (first := firsts.get(id(bubble))) is None:
+            continue
+        same = siblings[(first.parent_id, first.role)]
+        at = same.index(first.pk) if first.pk in same else 0
+        bubble.n, bubble.n_siblings = at + 1, len(same)
+        bubble.before = same[at - 1] if at > 0 else None
+        bubble.after = same[at + 1] if at + 1 < len(same) else None
+
+
+def _first_of_turn(bubble: Bubble) -> Message:
+    """The first node of the turn that an answer ends; what was said is its own."""
+    node = bubble.message
+    if bubble.kind == "user":
+        return node
+    while node.parent is not None and node.parent.role in (MessageRole.TOOL, MessageRole.ASSISTANT):
+        node = node.parent
+    return node

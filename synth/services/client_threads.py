@@ -1,0 +1,166 @@
+"""Where the history that an outside client sends belongs: a dialogue here, or a new one.
+
+Such clients keep the talk themselves and send all of it each time. What was said is found again by the hash
+of the messages up to it; the answer the client then has is found by its words. Where nothing is found, or the
+dialogue is busy, the client's history begins a new dialogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils.timezone import now
+
+from synth.errors import Conflict
+from synth.models import Agent, ClientThread, Dialogue, Message, MessageRole, MessageStatus, Person
+from synth.openai import body
+from synth.openai.body import Asked, Sent, Split
+from synth.openai.chunks import BETWEEN, without_notices
+from synth.schemas import Caller
+from synth.services import dialogues, turns
+from synth.services.turns import Opened, Place
+
+DOOR = "openai"
+CLIENT = {"source": "client"}
+MAX_TRIES = 50  # answers of one message that are looked at
+
+
+def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
+    """Save what the client says anew, in the dialogue its history belongs to, and the place of the answer.
+
+    One transaction. Errors as `turns.begin`; a dialogue that is busy is no error, a new one begins.
+    """
+    parts = body.split(asked.messages)
+    with transaction.atomic():
+        spot = _found(caller, agent, parts)
+        if spot is not None:
+            try:
+                with transaction.atomic():
+                    return _say(caller, spot[0], spot[1], asked, parts)
+            except Conflict as error:
+                if error.code not in ("turn_running", "approval_open", "dialogue_gone"):
+                    raise
+        dialogue = dialogues.create(agent, caller.person, metadata={"door": DOOR})
+        history = [*parts.before, *([parts.answer] if parts.answer else [])]
+        return _say(caller, dialogue, _copied(dialogue, caller.person, history), asked, parts)
+
+
+def _found(caller: Caller, agent: Agent, parts: Split) -> tuple[Dialogue, Message] | None:
+    """The dialogue and the answer in it that the client goes on from."""
+    if parts.answer is None:
+        return None
+    row = (
+        ClientThread.objects.select_related("dialogue__agent", "leaf")
+        .filter(
+            key=caller.key,
+            person=caller.person,
+            agent=agent,
+            prefix_sha256=body.prefix_sha256(parts.before),
+        )
+        .first()
+    )
+    if row is None:
+        return None
+    answer = _answer(row.leaf, parts.answer)
+    if answer is None:
+        # The client put words into the agent's mouth; they stand beside what it really said.
+        answer = _node(row.dialogue, row.leaf, caller.person, parts.answer)
+        answer.save()
+    return row.dialogue, answer
+
+
+def _answer(said: Message, given: Sent) -> Message | None:
+    """The saved answer to `said` with the words, or the calls, that the client has."""
+    tries = Message.objects.filter(
+        dialogue_id=said.dialogue_id,
+        role=MessageRole.ASSISTANT,
+        pk__gt=said.pk,
+        status__in=[MessageStatus.COMPLETE, MessageStatus.CANCELLED],
+    ).order_by("-pk")[:MAX_TRIES]
+    words = without_notices(given.text)
+    for row in tries:
+        texts = _texts(row, said)
+        if texts is None:
+            continue
+        if given.calls and [c.id for c in given.calls] == [c.get("id") for c in _calls(row)]:
+            return row
+        if not given.calls and words in (row.content.strip(), BETWEEN.join(texts).strip()):
+            return row
+    return None
+
+
+def _texts(answer: Message, said: Message) -> list[str] | None:
+    """The words of a turn's rounds, in order; None where the answer is not one to `said`."""
+    texts: list[str] = []
+    row: Message | None = answer
+    while row is not None and row.pk != said.pk:
+        if row.role == MessageRole.USER:
+            return None
+        if row.role == MessageRole.ASSISTANT and row.content.strip():
+            texts.insert(0, row.content)
+        row = row.parent
+    return None if row is None else texts
+
+
+def _calls(row: Message) -> list[dict[str, Any]]:
+    calls = row.metadata.get("client_calls")
+    return calls if isinstance(calls, list) else []
+
+
+def _say(caller: Caller, dialogue: Dialogue, parent: Message | None, asked: Asked, parts: Split) -> Opened:
+    terms: dict[str, Any] = {"caller": caller, "door": DOOR, "client": asked.client}
+    if (again := _same(dialogue, parent, parts)) is not None:
+        opened = turns.begin_retake(dialogue, caller.person, again, **terms)
+    else:
+        results = [(m.call_id, m.text) for m in parts.new if m.role == "tool"]
+        words = "\n\n".join(m.text for m in parts.new if m.role == "user")
+        place = Place(parent, at_root=parent is None)
+        opened = turns.begin(dialogue, caller.person, words, place, results=results, **terms)
+    _remember(caller, dialogue, asked.messages, opened.said)
+    return opened
+
+
+def _same(dialogue: Dialogue, parent: Message | None, parts: Split) -> Message | None:
+    """What was said here before in the same words: it is answered anew, not said twice."""
+    if parent is None or [m.role for m in parts.new] != ["user"]:
+        return None
+    said = Message.objects.filter(dialogue=dialogue, parent=parent, role=MessageRole.USER)
+    return said.filter(content=parts.new[0].text).order_by("-pk").first()
+
+
+def _remember(caller: Caller, dialogue: Dialogue, messages: Sequence[Sent], said: Message) -> None:
+    ClientThread.objects.update_or_create(
+        key=caller.key,
+        person=caller.person,
+        agent_id=dialogue.agent_id,
+        prefix_sha256=body.prefix_sha256(messages),
+        defaults={"dialogue": dialogue, "leaf": said, "at": now()},
+    )
+
+
+def _copied(dialogue: Dialogue, person: Person, history: Sequence[Sent]) -> Message | None:
+    """The client's history as a branch of a new dialogue; its last message."""
+    rows = [_node(dialogue, None, person, sent) for sent in history if sent.text.strip() or sent.calls]
+    saved = Message.objects.bulk_create(rows)
+    for parent, row in zip(saved, saved[1:], strict=False):
+        row.parent = parent
+    Message.objects.bulk_update(saved[1:], ["parent"], batch_size=500)
+    return saved[-1] if saved else None
+
+
+def _node(dialogue: Dialogue, parent: Message | None, person: Person, sent: Sent) -> Message:
+    metadata: dict[str, Any] = dict(CLIENT)
+    if sent.calls:
+        metadata |= {"tool_calls": [call.as_json() for call in sent.calls], "via": "tools"}
+    if sent.role == "tool":
+        metadata["call_id"] = sent.call_id
+    return Message(
+        dialogue=dialogue,
+        parent=parent,
+        role=MessageRole(sent.role),
+        author=person if sent.role == "user" else None,
+        content=sent.text,
+        metadata=metadata,
+    )
