@@ -19,10 +19,10 @@ from reminders.api.inbox import DeliveryOut
 from reminders.inbox_rooms import inboxes
 from synth.api import streaming
 from synth.api.base import Api
-from synth.api.handoff import Handed, handoff, is_fronted, serves
+from synth.api.handoff import Handed, handoff, need_front, serves
 from synth.api.tickets import OF_STREAMS, AnyAccept
 from synth.chat.sse import frame
-from synth.errors import Invalid, Unavailable
+from synth.errors import Invalid
 from synth.selectors import epoch
 
 HEARTBEAT = b": still here\n\n"
@@ -49,7 +49,6 @@ class RemindersStreamView(Api):
         operation_id="reminders_stream",
         parameters=[
             OpenApiParameter("since", str, description="a number or id: only later deliveries"),
-            OpenApiParameter("ticket", str, description="of `/api/stream-tickets/` for `reminders`"),
             OpenApiParameter(LAST_ID, str, OpenApiParameter.HEADER, description="the last id the client has"),
         ],
         responses={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, description=EVENTS)},
@@ -60,8 +59,7 @@ class RemindersStreamView(Api):
         An id of another epoch, or ahead of the inbox or older than what is kept, begins with `resync`.
         """
         given = _given(request)
-        if not is_fronted(request):
-            raise Unavailable("This server cannot stream.", code="no_stream_here")
+        need_front(request)
         person, line = self.caller.person, epoch()
         at = selectors.counters([person.pk]).get(person.pk, 0)
         seq = _start(person.pk, line, given, at)

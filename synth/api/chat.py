@@ -15,7 +15,7 @@ from synth.api import endings
 from synth.api.base import Api
 from synth.api.dialogues import MessageOut, may_chat, own_dialogue
 from synth.api.fields import Strict, Text
-from synth.api.handoff import handoff, is_again, is_fronted
+from synth.api.handoff import handoff, is_again, is_fronted, need_front
 from synth.api.idempotency import idempotent, read_key
 from synth.api.tickets import OF_STREAMS, AnyAccept
 from synth.chat import events
@@ -249,7 +249,7 @@ class StreamView(_Says):
         goes on. When its last viewer goes, an answer is stopped 4 s later.
         """
         values = self.checked(ChatBody)
-        _refuse_without_front(request)
+        need_front(request)
         last = request.headers.get(LAST_ID, "").strip()
         if last:
             dialogue = own_dialogue(self.caller, values["dialogue"])
@@ -267,7 +267,6 @@ class StreamView(_Says):
         parameters=[
             OpenApiParameter("message", OpenApiTypes.INT, required=True, description="id of an answer"),
             OpenApiParameter("since", OpenApiTypes.INT, description="an id, for clients that cannot send it"),
-            OpenApiParameter("ticket", str, description="of `/api/stream-tickets/` for `chat`"),
             RESUME,
         ],
         responses=STREAM | NO_MORE,
@@ -278,7 +277,7 @@ class StreamView(_Says):
         An id that is none of this answer's counts as none given; `since` must be a number.
         """
         answer = own_answer(self.caller, _number(request.query_params.get("message", ""), "message"))
-        _refuse_without_front(request)
+        need_front(request)
         return _order(request, answer, _since(request, answer))
 
 
@@ -299,11 +298,6 @@ def _order(request: Request, answer: Message, since: int) -> Response:
     order = handoff(request, "chat-sse", answer=answer.pk, since=since, is_over=is_over)
     assert order is not None
     return order
-
-
-def _refuse_without_front(request: Request) -> None:
-    if not is_fronted(request):
-        raise Unavailable("This server cannot stream.", code="no_stream_here")
 
 
 def _number(text: str, field: str | None = None) -> int:

@@ -22,6 +22,7 @@ from rest_framework.response import Response
 
 from synth.api import errors
 from synth.api.auth import caller_of
+from synth.errors import Unavailable
 from synth.models import ApiKey
 
 ORDER = "X-Synth-Stream"
@@ -99,6 +100,12 @@ def serves(kind: str) -> Callable[[Serve], Serve]:
 def is_fronted(request: Request | HttpRequest) -> bool:
     """Whether the front is there to take an order."""
     return hmac.compare_digest(request.META.get("HTTP_X_SYNTH_FRONT", "").encode(), _secret.encode())
+
+
+def need_front(request: Request) -> None:
+    """Unavailable `no_stream_here` where Django serves alone."""
+    if not is_fronted(request):
+        raise Unavailable("This server cannot stream.", code="no_stream_here")
 
 
 def is_again(request: Request | HttpRequest) -> bool:

@@ -64,6 +64,17 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         return {"type": "http", "scheme": "bearer", "description": "A Synth API key; `Token` works too."}
 
 
+class TicketScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Describes `?ticket=`."""
+
+    target_class = "synth.api.tickets.TicketAuthentication"
+    name = "ticket"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        meaning = "From `/api/stream-tickets/`, for clients that cannot send headers with a stream."
+        return {"type": "apiKey", "in": "query", "name": "ticket", "description": meaning}
+
+
 def document_answers(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Add to every operation the refusals of this API, and to request bodies that they are closed."""
     components = result.setdefault("components", {})

@@ -19,11 +19,25 @@ from synth.testing import errors_raised
 
 CORE = Path(__file__).resolve().parents[2]
 CLI: dict[str, Any] = {"by": None, "door": "command"}
-# Proved by the tests of chat.
+# Proved by the tests of chat and of streams.
 CHAT = {
-    "already_labelled", "approval_decided", "approval_expired", "approval_not_found", "grant_not_found",
-    "not_automatic", "turn_ended", "unknown_scope",
-    "check_in_closed", "message_not_found", "scope_missing", "turn_running", "unknown_toolkit"}
+    "already_ended",
+    "already_labelled",
+    "approval_decided",
+    "approval_expired",
+    "approval_not_found",
+    "grant_not_found",
+    "invalid_ticket",
+    "no_stream_here",
+    "not_automatic",
+    "turn_ended",
+    "unknown_scope",
+    "check_in_closed",
+    "message_not_found",
+    "scope_missing",
+    "turn_running",
+    "unknown_toolkit",
+}
 
 
 def test_what_is_raised_stands_in_the_table_and_nothing_else_does():
@@ -114,5 +128,6 @@ def test_every_way_leads_to_its_code(agent, callers, operator):
 
 
 def test_the_codes_of_chat_have_tests_of_their_own():
-    text = "".join(path.read_text("utf-8") for path in (CORE / "tests" / "chat").rglob("*.py"))
+    folders = (CORE / "tests" / name for name in ("chat", "streams"))
+    text = "".join(path.read_text("utf-8") for folder in folders for path in folder.rglob("*.py"))
     assert [code for code in sorted(CHAT) if f'"{code}"' not in text] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import socket
 import struct
@@ -208,7 +209,8 @@ def test_a_stop_is_for_everybody_and_once(web, begin, bearer):
         assert [event.event for event in told] == ["message.end"]
         assert told[0].json["finish_reason"] == "cancelled"
     status, _, body = web.ask("POST", f"/api/chat/{answer.id}/stop/", **bearer)
-    assert status == 409 and b'"already_ended"' in body and b'"cancelled"' in body
+    error = json.loads(body)["error"]
+    assert (status, error["code"], error["status"]) == (409, "already_ended", "cancelled")
     assert Message.objects.get(pk=answer.id).status == "cancelled"
     assert web.ask("POST", f"/api/chat/{answer.row.parent_id}/stop/", **bearer)[0] == 404
     assert web.ask("POST", "/api/chat/99999999999999999999999/stop/", **bearer)[0] == 404
