@@ -33,6 +33,7 @@ class JudgmentOut(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=Mode.choices)
     host = serializers.CharField()
     model = serializers.CharField()
+    n_orders = serializers.IntegerField(help_text="orders of its options a choice is asked in, and averaged")
     questions = serializers.DictField(allow_null=True)
     positive = serializers.ListField(child=serializers.CharField())
     negative = serializers.ListField(child=serializers.CharField())
@@ -44,6 +45,7 @@ class JudgmentPatch(Strict):
     mode = serializers.ChoiceField(choices=Mode.choices, required=False)
     host = Text(max_length=300, allow_blank=True, required=False)
     model = Text(max_length=150, allow_blank=True, required=False)
+    n_orders = serializers.IntegerField(min_value=1, max_value=8, required=False)
 
 
 class AskBody(Strict):

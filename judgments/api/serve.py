@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import structlog
 from django.db import InterfaceError, OperationalError
@@ -20,15 +20,20 @@ from judgments import options, wire, wire_errors
 from judgments.api import bodies
 from judgments.services import serving
 from judgments.wire_errors import WireError
-from synth.api import throttles
+from synth import selectors
+from synth.api import auth, throttles
+from synth.errors import DomainError
 from synth.schemas import Caller
 from synth.services import keys
+
+if TYPE_CHECKING:
+    from synth.models import ApiKey, Person
 
 SCHEMES = ("bearer", "token")
 SCOPE = "systemone"
 log = structlog.get_logger(__name__)
-Answer = Callable[[HttpRequest], dict[str, Any]]
-View = Callable[[HttpRequest], HttpResponse]
+Answer = Callable[..., dict[str, Any]]
+View = Callable[..., HttpResponse]
 
 
 def _wire_view(method: str, dialect: str) -> Callable[[Answer], View]:
@@ -37,11 +42,11 @@ def _wire_view(method: str, dialect: str) -> Callable[[Answer], View]:
     def decorate(answer: Answer) -> View:
         @csrf_exempt
         @wraps(answer)
-        def view(request: HttpRequest) -> HttpResponse:
+        def view(request: HttpRequest, **named: str) -> HttpResponse:
             try:
                 if request.method != method and not (method == "GET" and request.method == "HEAD"):
                     raise wire_errors.method_not_allowed(str(request.method))
-                response = _json(answer(request), 200)
+                response = _json(answer(request, **named), 200)
             except WireError as error:
                 response = _refused(error, dialect)
             except (OperationalError, InterfaceError) as error:
@@ -76,8 +81,16 @@ def _refused(error: WireError, dialect: str) -> HttpResponse:
     return response
 
 
-def _authenticated(request: HttpRequest) -> Any:
+def _authenticated(request: HttpRequest) -> ApiKey:
     """The calling key. WireError 401 without one, 403 when it may not ask, 429 when it asks too much."""
+    key = _key(request)
+    if not _caller(key, key.person).has_scope(SCOPE):
+        raise wire_errors.not_authenticated("The key's scopes do not include systemone.", 403)
+    return key
+
+
+def _key(request: HttpRequest) -> ApiKey:
+    """The calling key, whatever it may do. WireError 401, 429."""
     scheme, _, plain = request.headers.get("Authorization", "").strip().partition(" ")
     if scheme.lower() not in SCHEMES or not plain.strip():
         _count_address(request)
@@ -87,13 +100,40 @@ def _authenticated(request: HttpRequest) -> Any:
     if key is None:
         _count_address(request)
         raise wire_errors.not_authenticated("The key is not known, or it was revoked.")
-    app = key.person if key.role == "app" else None
-    caller = Caller(person=key.person, key=key, is_operator=False, may_train=False, app=app)
-    if not caller.has_scope(SCOPE):
-        raise wire_errors.not_authenticated("The key's scopes do not include systemone.", 403)
     if wait_s := throttles.count(f"systemone:{key.pk}", options.read(options.RATE_PER_KEY)):
         raise wire_errors.rate_limited(wait_s)
     return key
+
+
+def _caller(key: ApiKey, person: Person) -> Caller:
+    return Caller(
+        person=person,
+        key=key,
+        is_operator=False,
+        may_train=False,
+        app=key.person if key.role == "app" else None,
+    )
+
+
+def _lister(request: HttpRequest) -> Caller:
+    """Who wants to see the models: a key and whom it acts for, or who is logged in."""
+    if "Authorization" not in request.headers and request.user.is_authenticated:
+        return auth.caller_of(request)
+    key = _key(request)
+    try:
+        with serving.with_database():
+            return _caller(key, auth.acted_for(request, key))
+    except DomainError as error:
+        raise wire_errors.failed(error.status, error.code, error.message) from None
+
+
+def _agents(caller: Caller) -> list[wire.ModelInfo]:
+    """The agents a caller may talk to, as models of the chat door."""
+    rows = selectors.agents_seen(caller).filter(archived_at=None).order_by("slug")
+    return [
+        wire.ModelInfo(f"synth/{row.slug}", f"The agent {row.name}.", row.created_at.date().isoformat())
+        for row in rows
+    ]
 
 
 def _count_address(request: HttpRequest) -> None:
@@ -124,7 +164,22 @@ def decisions(request: HttpRequest) -> dict[str, Any]:
 
 @_wire_view("GET", "systemone")
 def models(request: HttpRequest) -> dict[str, Any]:
-    """What may be asked for by name, for OpenAI and System One clients alike."""
-    _authenticated(request)
+    """What may be asked for by name: readers of System One, and agents for clients of the OpenAI API."""
+    return wire.models_body(_models(request))
+
+
+@_wire_view("GET", "openai-decisions")
+def model(request: HttpRequest, name: str) -> dict[str, Any]:
+    """One of them."""
+    found = [row for row in _models(request) if row.name == name]
+    if not found:
+        raise wire_errors.failed(404, "model_not_found", "There is no such model.")
+    (body,) = wire.models_body(found)["data"]
+    return dict(body)
+
+
+def _models(request: HttpRequest) -> list[wire.ModelInfo]:
+    caller = _lister(request)
     with serving.with_database():
-        return wire.models_body(serving.models())
+        readers = serving.models() if caller.has_scope(SCOPE) else []
+        return [*readers, *(_agents(caller) if caller.has_scope("chat") else [])]

@@ -9,4 +9,5 @@ urlpatterns = [
     both("systemone", serve.systemone, "systemone"),
     both("decisions", serve.decisions, "decisions"),
     both("models", serve.models, "models"),
+    both(r"models/(?P<name>[^/].{0,199}?)", serve.model, "model"),
 ]

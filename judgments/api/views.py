@@ -39,6 +39,7 @@ def shown(declaration: Declaration) -> dict[str, Any]:
         "mode": row.mode,
         "host": row.host,
         "model": row.model,
+        "n_orders": row.n_orders,
         "questions": None if asked is None else {question.id: question.as_wire() for question in asked},
         "positive": list(declaration.positive),
         "negative": list(declaration.negative),
@@ -86,7 +87,7 @@ class JudgmentDetail(Judgments):
 
     @extend_schema(operation_id="judgment_change", request=shapes.JudgmentPatch, responses=shapes.JudgmentOut)
     def patch(self, request: Request, name: str) -> Response:
-        """Change mode, host or model. 422 `core_judgment` for a core judgment's host or model."""
+        """Change its settings. 422 `core_judgment` for a core judgment's host or model."""
         declaration = self.found(name)
         changes = self.checked(shapes.JudgmentPatch, is_partial=True)
         settings.change(name, changes, by=self.caller.person, door=DOOR)

@@ -34,13 +34,13 @@ class ApiKeyAuthentication(BaseAuthentication):
             if wait_s := throttles.count_address(request):
                 raise Throttled(wait=wait_s)
             raise AuthenticationFailed("The key is not known, or it was revoked.", code="invalid_key")
-        return _acted_for(request, key), key
+        return acted_for(request, key), key
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="synth"'
 
 
-def _header_person(request: Request) -> str:
+def _header_person(request: Request | HttpRequest) -> str:
     """The `X-Person` header; servers hand header bytes over as latin-1, usernames are UTF-8."""
     raw = str(request.META.get("HTTP_X_PERSON", "")).strip()
     try:
@@ -49,7 +49,8 @@ def _header_person(request: Request) -> str:
         return raw
 
 
-def _acted_for(request: Request, key: ApiKey) -> Person:
+def acted_for(request: Request | HttpRequest, key: ApiKey) -> Person:
+    """Whom a key acts for: its person, or for an app key the plain one that `X-Person` names."""
     username = _header_person(request)
     if not username or username == key.person.username:
         return key.person

@@ -77,8 +77,7 @@ class Teller:
         if not self._told:
             # Whatever was not streamed (a host without streaming) is told at once.
             yield from self._words(str((data.get("message") or {}).get("content", "")))
-        calls = data.get("tool_calls") or []
-        if calls:
+        if calls := calls_of(data):
             yield self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
         yield self._chunk({}, finish_of(data))
         if self.wants_usage:
@@ -101,7 +100,7 @@ def completion(
 ) -> dict[str, Any]:
     """One whole answer; `data` is that of `message.end`, `text` all the words of the turn."""
     message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
-    if calls := data.get("tool_calls"):
+    if calls := calls_of(data):
         message["tool_calls"] = calls
         message["content"] = text or None
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_of(data)}
@@ -115,6 +114,18 @@ def completion(
 def head(answer_id: int, model: str, created: int, kind: str) -> dict[str, Any]:
     """What every chunk and completion begins with."""
     return {"id": f"chatcmpl-{answer_id}", "object": kind, "created": created, "model": model}
+
+
+def calls_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of the client's own tools that a turn ended with."""
+    return [
+        {
+            "id": call.get("id", ""),
+            "type": "function",
+            "function": {"name": call.get("name", ""), "arguments": call.get("arguments") or "{}"},
+        }
+        for call in data.get("tool_calls") or []
+    ]
 
 
 def finish_of(data: Mapping[str, Any]) -> str:

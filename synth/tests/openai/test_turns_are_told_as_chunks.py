@@ -80,7 +80,8 @@ def test_trouble_is_an_error_and_an_end():
 
 def test_calls_of_the_clients_own_tools():
     call = {"id": "c", "type": "function", "function": {"name": "now", "arguments": "{}"}}
-    end = {**END, "message": {"content": ""}, "tool_calls": [call], "finish_reason": "tool_calls"}
+    ours = {"id": "c", "name": "now", "arguments": "{}"}
+    end = {**END, "message": {"content": ""}, "tool_calls": [ours], "finish_reason": "tool_calls"}
     chunks = bodies(told([("message.end", end)]))
     assert chunks[1]["choices"][0]["delta"] == {"tool_calls": [{"index": 0, **call}]}
     whole = completion(7, "synth/wren", 1, end, "")
