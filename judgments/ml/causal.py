@@ -1,27 +1,27 @@
 """Any Hugging Face causal language model as a reader, without training: how much likelier yes is than no.
 
-The state is read once and its key-value cache repeated for all suffixes. Each option is a suffix of its own
-("Is this right?"), so that no option has a place in an order; only the rows of the output matrix that stand
-for yes and no are computed. What the model says of the same question without any state is taken off.
+The state is read once for all questions of an ask. Each option is a continuation of its own ("Is the
+proposed answer right?"), so that no option has a place in an order; only the rows of the output matrix that
+stand for yes and no are computed. What the model says of the same option without any state is taken off.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
+from judgments.ml.causal_loading import load_model
+from judgments.ml.continuing import Continuing
 from judgments.ml.encoding import TooLong
 from judgments.ml.rendering import option_texts, plain
 from judgments.questions import Question
 
 MAX_TOKENS = 4_096
-SUFFIX_TOKENS = 4_096  # padded tokens of one forward
 PRIOR = 0.5
+KEPT_PRIORS = 4_096
 TEMPERATURE = 1.0
 YES = (" yes", " Yes", "yes", "Yes")
 NO = (" no", " No", "no", "No")
@@ -29,24 +29,29 @@ NOTHING = "(nothing is known)"
 
 
 class CausalReader:
-    """A model and its tokenizer; `name` is what answers call it."""
+    """A model and its tokenizer; `name` is what answers call it. The model is changed in place."""
 
     def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
-        self.model = model.eval().requires_grad_(False)
         self.tokenizer = tokenizer
         self.name = name
-        self._yes, self._no = self._ids(YES), self._ids(NO)
-        self._priors: dict[tuple[str, ...], list[float]] = {}
+        yes, no = self._firsts(YES), self._firsts(NO)
+        self._n_yes = len(yes - no)
+        if not self._n_yes or not no - yes:
+            raise ValueError(f"{name}: its tokens don't tell yes from no")
+        places = getattr(model.config, "max_position_embeddings", None)
+        self.max_tokens = min(MAX_TOKENS, places or MAX_TOKENS)
+        self.continuing = Continuing(model, [*sorted(yes - no), *sorted(no - yes)])
+        self._priors: dict[str, float] = {}
 
     def answer(self, state: Any, questions: Sequence[Question]) -> list[float | list[float]]:
         """p of yes for each noul, else one probability an option; `check` was called before."""
-        suffixes = [_suffixes(question) for question in questions]
-        flat = [suffix for one in suffixes for suffix in one]
-        found = iter(self._scores(plain(state), flat))
+        asked = [_suffixes(question) for question in questions]
+        wanted = list(dict.fromkeys(suffix for one in asked for suffix in one))
+        priors = self._known(wanted)
+        found = self._scores(plain(state), wanted)
         answers: list[float | list[float]] = []
-        for question, one in zip(questions, suffixes, strict=True):
-            own = torch.tensor([next(found) for _ in one])
-            scores = (own - PRIOR * torch.tensor(self._prior(one))) / TEMPERATURE
+        for question, one in zip(questions, asked, strict=True):
+            scores = torch.tensor([found[text] - PRIOR * priors[text] for text in one]) / TEMPERATURE
             answers.append(
                 float(scores.sigmoid()) if question.type == "noul" else scores.softmax(-1).tolist()
             )
@@ -55,56 +60,37 @@ class CausalReader:
     def check(self, state: Any, questions: Sequence[Question]) -> None:
         """TooLong when the state with its longest question is over the limit."""
         suffixes = [suffix for question in questions for suffix in _suffixes(question)]
-        longest = len(self._tokens(plain(state))) + 8 + max(len(self._tokens(suffix)) for suffix in suffixes)
-        if longest > MAX_TOKENS:
-            raise TooLong(MAX_TOKENS, longest)
+        longest = len(self._prefix(plain(state))) + max(len(self._tokens(suffix)) for suffix in suffixes)
+        if longest > self.max_tokens:
+            raise TooLong(self.max_tokens, longest)
 
-    def _prior(self, suffixes: Sequence[str]) -> list[float]:
-        """The scores without a state; options in a fixed order, so that they are the same in any."""
-        ordered = tuple(sorted(suffixes))
-        if ordered not in self._priors:
-            if len(self._priors) > 1_000:
-                self._priors.clear()
-            self._priors[ordered] = self._scores(NOTHING, ordered)
-        known = dict(zip(ordered, self._priors[ordered], strict=True))
-        return [known[suffix] for suffix in suffixes]
+    def _known(self, suffixes: Iterable[str]) -> dict[str, float]:
+        """The scores without a state, which stay known."""
+        missing = [text for text in suffixes if text not in self._priors]
+        if len(self._priors) + len(missing) > KEPT_PRIORS:
+            self._priors.clear()
+            missing = list(suffixes)
+        if missing:
+            self._priors |= self._scores(NOTHING, missing)
+        return self._priors
 
-    def _scores(self, state: str, suffixes: Sequence[str]) -> list[float]:
+    def _scores(self, state: str, suffixes: Sequence[str]) -> dict[str, float]:
         """log p(yes) − log p(no) after each suffix."""
-        prefix = self._tokens(f"Situation:\n{state}\n", first=True)
-        rows = [self._tokens(suffix) for suffix in suffixes]
-        with torch.inference_mode():
-            cache = self.model(torch.tensor([prefix]), use_cache=True, logits_to_keep=1).past_key_values
-            order = sorted(range(len(rows)), key=lambda n: len(rows[n]))
-            found = [0.0] * len(rows)
-            size = max(1, SUFFIX_TOKENS // max(map(len, rows)))
-            for start in range(0, len(order), size):
-                part = order[start : start + size]
-                scores = self._after(cache, len(prefix), [rows[n] for n in part])
-                for n, score in zip(part, scores.tolist(), strict=True):
-                    found[n] = score
-        return found
+        prefix = self._prefix(state)
+        logits = self.continuing.logits(prefix, [self._tokens(text) for text in suffixes])
+        yes, no = logits[:, : self._n_yes].logsumexp(-1), logits[:, self._n_yes :].logsumexp(-1)
+        return dict(zip(suffixes, (yes - no).tolist(), strict=True))
 
-    def _after(self, cache: Any, n_prefix: int, rows: Sequence[Sequence[int]]) -> Tensor:
-        longest = max(map(len, rows))
-        ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
-        mask = torch.tensor([[1] * (n_prefix + len(row)) + [0] * (longest - len(row)) for row in rows])
-        repeated = copy.deepcopy(cache)
-        repeated.batch_repeat_interleave(len(rows))
-        hidden = self.model.model(ids, attention_mask=mask, past_key_values=repeated, use_cache=True)
-        last = hidden.last_hidden_state[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
-        weight = self.model.get_output_embeddings().weight
-        yes = (last @ weight[self._yes].T).float().logsumexp(-1)
-        return yes - (last @ weight[self._no].T).float().logsumexp(-1)
-
-    def _ids(self, words: Sequence[str]) -> Tensor:
-        """First tokens of these words, each once."""
-        return torch.tensor(sorted({self._tokens(word)[0] for word in words}))
-
-    def _tokens(self, text: str, *, first: bool = False) -> list[int]:
-        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+    def _prefix(self, state: str) -> list[int]:
         start = self.tokenizer.bos_token_id
-        return [start, *found] if first and start is not None else found
+        return [*([] if start is None else [start]), *self._tokens(f"Situation:\n{state}\n")]
+
+    def _firsts(self, words: Sequence[str]) -> set[int]:
+        return {self._tokens(word)[0] for word in words}
+
+    def _tokens(self, text: str) -> list[int]:
+        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+        return found
 
 
 def _suffixes(question: Question) -> list[str]:
@@ -123,14 +109,4 @@ def _suffixes(question: Question) -> list[str]:
 
 def load(path: Path) -> CausalReader:
     """A folder with safetensors, or a GGUF file. ValueError when it is neither; nothing is downloaded."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder, more = path, {}
-    if path.is_file() and path.suffix == ".gguf":
-        folder, more = path.parent, {"gguf_file": path.name}
-    elif not path.is_dir():
-        raise ValueError(f"{path}: no folder and no .gguf file")
-    kind = torch.bfloat16 if torch.cuda.is_available() else torch.float32
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=kind, local_files_only=True, **more)
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **more)
-    return CausalReader(model, tokenizer, path.stem if more else path.name)
+    return CausalReader(*load_model(path))

@@ -11,11 +11,15 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from judgments.ml.causal import MAX_TOKENS, CausalReader, load  # noqa: E402
+from judgments.ml.causal_loading import unpack  # noqa: E402
 from judgments.ml.encoding import TooLong  # noqa: E402
 from judgments.ml.readers import Readers  # noqa: E402
 from judgments.tests.ml.kit import question, reading  # noqa: E402
 
 pytestmark = pytest.mark.torch
+torch.set_num_threads(1)  # on a busy machine, threads for so little only wait for each other
+pytestmark = pytest.mark.torch
+
 STATE = "The parcel has not arrived and nobody answers."
 NOUL = {"type": "noul", "instructions": "Is the person angry?", "criteria": {"true": "They complain."}}
 CHOICE: dict[str, Any] = {
@@ -24,6 +28,21 @@ CHOICE: dict[str, Any] = {
     "criteria": {"money": "Bills.", "post": None, "joy": "x"},
 }
 SCORE = {"type": "score", "instructions": "How urgent?", "criteria": ["not", "a bit", "very"]}
+
+
+def tiny(places=8192):
+    torch.manual_seed(5)
+    config = transformers.LlamaConfig(
+        vocab_size=256,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=places,
+        tie_word_embeddings=True,
+    )
+    return transformers.LlamaForCausalLM(config)
 
 
 class Letters:
@@ -37,17 +56,11 @@ class Letters:
 
 @pytest.fixture(scope="module")
 def reader():
-    torch.manual_seed(5)
-    config = transformers.LlamaConfig(
-        vocab_size=256,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=8192,
-    )
-    return CausalReader(transformers.LlamaForCausalLM(config), Letters(), "tiny")
+    return CausalReader(tiny(), Letters(), "tiny")
+
+
+def flat(answers):
+    return [p for one in answers for p in (one if isinstance(one, list) else [one])]
 
 
 def test_questions_that_share_a_state_are_answered_as_alone(reader):
@@ -69,6 +82,35 @@ def test_the_order_of_options_moves_nothing(reader):
         assert found == pytest.approx(first, abs=1e-4)
 
 
+def test_an_answer_is_the_same_alone_and_among_32_in_any_order(reader):
+    asked = [question({**wire, "instructions": f"{n}?"}) for n in range(10) for wire in (NOUL, CHOICE, SCORE)]
+    asked += [question(NOUL), question(SCORE)]
+    alone = [reader.answer(STATE, [one])[0] for one in asked]
+    for seed in range(3):
+        order = random.Random(seed).sample(range(32), 32)
+        fresh = CausalReader(tiny(), Letters(), "tiny")
+        found = fresh.answer(STATE, [asked[n] for n in order])
+        assert flat(found) == pytest.approx(flat(alone[n] for n in order), abs=1e-4)
+
+
+def test_what_is_said_without_a_state_is_computed_once_a_question():
+    reader = CausalReader(tiny(), Letters(), "tiny")
+    seen = []
+    reader.continuing.model.register_forward_hook(lambda *_: seen.append(1))
+    asked = [question(wire) for wire in (NOUL, CHOICE, SCORE)]
+    first = reader.answer(STATE, asked)
+    cold = len(seen)
+    assert reader.answer(STATE, asked) == first
+    assert len(seen) - cold < cold
+
+
+def test_many_questions_are_answered_though_few_are_remembered(reader, monkeypatch):
+    monkeypatch.setattr("judgments.ml.causal.KEPT_PRIORS", 5)
+    asked = [question({"type": "noul", "instructions": f"{n}?"}) for n in range(9)]
+    alone = [reader.answer(STATE, [one])[0] for one in asked]
+    assert reader.answer(STATE, asked) == pytest.approx(alone, abs=1e-4)
+
+
 def test_it_answers_what_no_head_was_trained_for_and_says_so(reader):
     readers = Readers(reading(), causal=reader)
     found = readers.answer([(STATE, question(NOUL)), (STATE, question(CHOICE))])
@@ -80,6 +122,58 @@ def test_a_state_over_its_limit_is_refused(reader):
         Readers(reading(), causal=reader).tokens("x" * MAX_TOKENS, [question(NOUL)])
 
 
+def test_no_text_is_longer_than_the_model_was_made_for():
+    reader = CausalReader(tiny(places=200), Letters(), "tiny")
+    with pytest.raises(TooLong, match="at most 200"):
+        reader.check("x" * 150, [question(NOUL)])
+
+
 def test_a_path_that_is_no_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no folder"):
         load(tmp_path / "missing.gguf")
+
+
+def test_a_tokenizer_that_has_one_token_for_yes_and_no_is_refused():
+    class Blind(Letters):
+        def encode(self, text, add_special_tokens=False):
+            return [7] * len(text)
+
+    with pytest.raises(ValueError, match="yes from no"):
+        CausalReader(tiny(), Blind(), "blind")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model of letters as a folder."""
+    tokenizers = pytest.importorskip("tokenizers")
+    letters = tokenizers.models.WordLevel({chr(n): n for n in range(256)}, unk_token="?")  # noqa: S106
+    tokenizer = tokenizers.Tokenizer(letters)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("", "isolated")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="?")  # noqa: S106
+    fast.save_pretrained(tmp_path / "from")
+    tiny().save_pretrained(tmp_path / "from")
+    return tmp_path / "from"
+
+
+def test_an_unpacked_model_answers_as_before(folder, tmp_path):
+    asked = [question(wire) for wire in (NOUL, CHOICE, SCORE)]
+    unpack(folder, tmp_path / "to")
+    found = load(tmp_path / "to")
+    assert found.name == "to"
+    assert flat(found.answer(STATE, asked)) == pytest.approx(
+        flat(load(folder).answer(STATE, asked)), abs=1e-6
+    )
+
+
+def test_a_folder_with_something_in_it_is_not_written_over(folder):
+    before = {path.name: path.stat().st_size for path in folder.iterdir()}
+    with pytest.raises(ValueError, match="not empty"):
+        unpack(folder, folder)
+    assert {path.name: path.stat().st_size for path in folder.iterdir()} == before
+
+
+def test_the_command_says_what_is_no_model(tmp_path):
+    from django.core.management import CommandError, call_command
+
+    with pytest.raises(CommandError, match="no folder"):
+        call_command("unpack_model", str(tmp_path / "missing.gguf"), str(tmp_path / "to"))
