@@ -94,7 +94,7 @@ class Request:
     fingerprint: str = ""
     timeout_s: float | None = None
     tools: Sequence[dict[str, Any]] = ()
-    tool_choice: str = ""
+    tool_choice: str | dict[str, Any] = ""
 
     def record(self) -> list[tuple[str, str, str, str]]:
         """(role, layer, sha256, text) of every part in the order sent; the tools come last."""
