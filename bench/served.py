@@ -52,7 +52,11 @@ def running(*commands: Sequence[str]) -> Iterator[None]:
         for process in found:
             process.terminate()
         for process in found:
-            process.wait(timeout=30)
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def wait_for(port: int, seconds: float = 60) -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -68,22 +69,20 @@ def the_way_there_and_back() -> list[Line]:
 
 
 def readers() -> list[Line]:
-    """The encoder's readers in this process, one thread: a head, one question, eight on one state."""
+    """The encoder's readers in this process: a head, one question, eight on one state; on one thread.
+
+    In processor time, which is what a call takes on a core of its own.
+    """
     torch: Any = __import__("torch")
-    from judgments.ml import encoders
-    from judgments.ml.artifacts import loads, shipped
-    from judgments.ml.encoding import Reading
-    from judgments.ml.readers import Readers
-    from judgments.services.training import question_of
+    from judgments.ml.runner import Runner
 
+    runner = Runner()
+    runner.load()
+    one: Any = runner.readers
+    one.causal = None
     torch.set_num_threads(1)
-    one = Readers(Reading(encoders.load_e5()), [loads(data) for data in shipped().values()])
-    head, choice = question_of("growth.decision"), _choices(1)[0]
+    choice = _choices(1)[0]
     long = STATE * 6
-
-    def pairs(n: int) -> None:
-        states = [{"message": f"{n} {k} {long}"[:430], "last_line": "Shall I?"} for k in range(8)]
-        one.answer([(state, head) for state in states])
 
     def single(n: int) -> None:
         one.answer([(f"{n} {long}", choice)])
@@ -95,15 +94,47 @@ def readers() -> list[Line]:
         for question in _choices(N_QUESTIONS):
             one.answer([(f"{n} b {long}", question)])
 
-    for warm in (pairs, single, together):
+    for warm in (single, together):
         warm(-1)
-    lines = [measure("8 states of 100 tokens, a head", pairs, range(8))]
-    lines[0].note = f"{8 * 4 / lines[0].median * 1000:.0f} pairs/s on a core"
-    lines.append(measure("one choice, 128 tokens", single, range(12)))
-    lines.append(measure("8 choices on one state of 128 tokens", together, range(8)))
-    lines.append(measure("the same, one by one", apart, range(4)))
+    lines = [_pairs(one, "float32")]
+    lines.append(measure("one choice, 128 tokens", single, range(12), clock=time.process_time))
+    lines.append(measure("8 choices on one state of 128 tokens", together, range(8), clock=time.process_time))
+    lines.append(measure("the same, one by one", apart, range(4), clock=time.process_time))
     lines[-1].note = f"{lines[-1].median / lines[-2].median:.1f} x the shared one"
+    if torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        encoder = one.reading.encoder
+        one.reading.encoder = replace(encoder, bert=_Half(torch, encoder.bert))
+        lines.insert(1, _pairs(one, "bfloat16"))
     return lines
+
+
+class _Half:
+    """An encoder that computes in bfloat16; what comes out is float32, as the heads take it."""
+
+    def __init__(self, torch: Any, bert: Any) -> None:
+        self.shape = bert.shape
+        self._bert = bert.to(torch.bfloat16)
+
+    def __call__(self, ids: Any, mask: Any) -> Any:
+        """Token vectors."""
+        return self._bert(ids, mask).float()
+
+
+def _pairs(readers: Any, kind: str) -> Line:
+    """A head with four options on eight states of about 100 tokens."""
+    from judgments.services.training import question_of
+
+    head = question_of("growth.decision")
+    long = STATE * 6
+
+    def ask(n: int) -> None:
+        states = [{"message": f"{n} {k} {kind} {long}"[:430], "last_line": "Shall I?"} for k in range(8)]
+        readers.answer([(state, head) for state in states])
+
+    ask(-1)
+    line = measure(f"8 states of 100 tokens, a head, {kind}", ask, range(8), clock=time.process_time)
+    line.note = f"{8 * 4 / line.median * 1000:.0f} pairs/s on a core"
+    return line
 
 
 def language_model(path: Path) -> list[Line]:

@@ -1,9 +1,9 @@
 """Eight questions on one state of 128 tokens: ours, jev-compatible-server and typed-gguf on one GGUF file.
 
-`python -m bench.systemone_peers FILE.gguf` (needs the ml extra, `gguf` and a C++ compiler: both peers run on
-llama.cpp, which pip builds for the run, about ten minutes; BENCH_PEERS=FOLDER keeps it). All three are asked
-over HTTP, one request after the other, with as many threads as there are cores. Ours goes the whole way: web
-server, key, queue, torch worker, saved run.
+`python -m bench.systemone_peers FILE.gguf [ours|jev|typed …]`. Needs the ml extra, `gguf` and a C++ compiler:
+both peers run on llama.cpp, which pip builds for the run, about ten minutes. BENCH_PEERS=FOLDER keeps it,
+CMAKE_ARGS goes to its build. All three are asked over HTTP, one request after the other, with as many threads
+as there are cores. Ours goes the whole way: web server, key, queue, torch worker, saved run.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,13 +50,13 @@ uvicorn.run(create_app(), port=int(sys.argv[1]), log_level="error")
 LIBRARIES = "import llama_cpp, pathlib; print(pathlib.Path(llama_cpp.__file__).parent / 'lib')"
 
 
-def post(port: int, path: str, model: str, key: str = "") -> Post:
+def post(port: int, path: str, model: str, key: str = "", **more: Any) -> Post:
     """A function that asks all questions about a fresh state. RuntimeError for any status but 200."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
 
     def ask(n: int) -> dict[str, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-        body = {"model": model, "state": f"{n} {STATE}", "questions": QUESTIONS}
+        body = {"model": model, "state": f"{n} {STATE}", "questions": QUESTIONS, **more}
         connection.request("POST", path, json.dumps(body), headers)
         answer = connection.getresponse()
         raw = answer.read()
@@ -65,6 +66,19 @@ def post(port: int, path: str, model: str, key: str = "") -> Post:
         return dict(json.loads(raw)["answers"])
 
     return ask
+
+
+def warm(ask: Post, seconds: float = 300) -> None:
+    """Ask until the model is in memory and answers. RuntimeError for another refusal than lateness."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            ask(-1)
+            return
+        except RuntimeError as error:
+            if "in time" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(1)
 
 
 @contextmanager
@@ -91,7 +105,7 @@ def typed(file: Path) -> Iterator[Post]:
         port = free_port()
         with running([str(python), "-m", "typed_gguf", "serve", "--port", str(port)]):
             wait_for(port, 120)
-            yield post(port, "/v1/decide", str(file))
+            yield post(port, "/v1/decide", str(file), options={"template": "plain"})
         subprocess.run([str(python), "-m", "typed_gguf", "keep", "stop"], check=False)
 
 
@@ -103,18 +117,22 @@ def own(file: Path) -> Iterator[Post]:
         yield post(port, "/v1/systemone", "jev-latest", key)
 
 
+SERVING = {"ours": ("ours", own), "jev": ("jev-compatible-server", jev), "typed": ("typed-gguf", typed)}
+
+
 def main() -> None:
     """Each in turn, its first answer not counted, so that no two share the cores."""
     file = Path(sys.argv[1]).resolve()
     os.environ |= {"SYSTEM_ONE_SERVE_TIMEOUT_MS": "60000", "SYSTEM_ONE_RATE_PER_KEY": "0"}
     stores.begin()
     lines: list[Line] = []
-    for what, serving in (("ours", own), ("jev-compatible-server", jev), ("typed-gguf", typed)):
+    for name in sys.argv[2:] or SERVING:
+        what, serving = SERVING[name]
         try:
             with serving(file) as ask:
-                ask(-1)
+                warm(ask)
                 line = measure(what, ask, range(N_CALLS))
-        except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
+        except (RuntimeError, OSError, http.client.HTTPException, subprocess.CalledProcessError) as error:
             print(f"{what}: not measured: {error}", flush=True)
             continue
         line.note = f"{N_QUESTIONS / line.median * 1000:.1f} questions/s"

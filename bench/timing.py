@@ -28,13 +28,19 @@ class Line:
         return sorted(self.ms)[max(0, -(-len(self.ms) * 95 // 100) - 1)]
 
 
-def measure(what: str, call: Callable[[Any], Any], arguments: Iterable[Any], note: str = "") -> Line:
-    """Time `call` on each argument, in milliseconds."""
+def measure(
+    what: str,
+    call: Callable[[Any], Any],
+    arguments: Iterable[Any],
+    note: str = "",
+    clock: Callable[[], float] = time.perf_counter,
+) -> Line:
+    """Time `call` on each argument, in milliseconds. `time.process_time` leaves out waiting for a core."""
     line = Line(what, note=note)
     for argument in arguments:
-        start = time.perf_counter()
+        start = clock()
         call(argument)
-        line.ms.append((time.perf_counter() - start) * 1000)
+        line.ms.append((clock() - start) * 1000)
     return line
 
 
