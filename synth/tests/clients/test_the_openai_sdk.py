@@ -185,7 +185,7 @@ def test_addresses_are_taken_as_clients_write_them(world, base):
 
 
 def test_a_client_that_hangs_up_ends_its_answer_within_a_second(world, sdk):
-    world.scripts["slow-mark"] = {"content": "word " * 400, "token_delay_s": 0.05, "drip_s": 0.02}
+    world.scripts["slow-mark"] = {"content": "word " * 400, "token_s": 0.05}
     stream = say(sdk, "slow-mark", stream=True)
     for _ in range(3):
         next(iter(stream))

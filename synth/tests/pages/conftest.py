@@ -1,0 +1,63 @@
+"""The world of the client tests, with a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from synth.tests.clients.conftest import World
+from synth.tests.clients.conftest import world as world  # noqa: PLC0414 - the fixture is used here too
+
+PASSWORD = "a long word for tests"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """The browser; tests skip where there is none."""
+    from pathlib import Path
+
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright")
+    binary = Path("/usr/bin/chromium")
+    if not binary.exists():
+        pytest.skip("no Chromium")
+    args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(binary), args=args)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_as(chromium: Any, world: World) -> Iterator[Any]:
+    """Opens the chat for a person of the tree in a fresh window; `width` 390 is a phone."""
+    windows = []
+
+    def open_window(username: str, width: int = 1280) -> Any:
+        world.key(username)
+        code = (
+            f"from synth.models import Person; p = Person.objects.get(username='{username}'); "
+            f"p.set_password('{PASSWORD}'); p.save()"
+        )
+        world.tree.manage("shell", "-c", code)
+        window = chromium.new_context(viewport={"width": width, "height": 844}, base_url=world.url)
+        windows.append(window)
+        page = window.new_page()
+        page.problems = []
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on(
+            "console",
+            lambda said: page.problems.append(said.text) if "Content Security" in said.text else None,
+        )
+        page.set_default_timeout(20_000)
+        page.goto("/chat/")
+        page.fill("input[name=username]", username)
+        page.fill("input[name=password]", PASSWORD)
+        page.press("input[name=password]", "Enter")
+        page.wait_for_url("**/chat/")
+        return page
+
+    yield open_window
+    for window in windows:
+        window.close()

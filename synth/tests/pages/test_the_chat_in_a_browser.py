@@ -1,0 +1,155 @@
+"""People talk on the chat page: words as they are written, cards, branches, on a phone too."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def begin(page, agent="Wren"):
+    page.get_by_role("main").get_by_role("button", name=re.compile(agent)).first.click()
+    page.wait_for_url(re.compile(r"/chat/[0-9a-f-]{36}/"))
+
+
+def say(page, text):
+    page.fill("#words", text)
+    page.click("#send")
+
+
+def last(page, kind="agent"):
+    return page.locator(f"article.{kind}").last
+
+
+def settled(page):
+    page.wait_for_selector("article.agent:last-of-type:not([data-follow])")
+
+
+def test_a_talk_with_words_as_they_come(open_as, world):
+    world.scripts["tell me of herons"] = {"content": "They **wait** a lot. " * 20, "token_s": 0.03}
+    page = open_as("pia")
+    begin(page)
+    say(page, "tell me of herons")
+    page.wait_for_selector("article.agent .words.live:not(:empty)")
+    assert page.locator("#stop").is_visible()
+    settled(page)
+    assert last(page).locator("strong").first.inner_text() == "wait"
+    assert not page.locator("#stop").is_visible()
+    assert page.input_value("#words") == ""
+    assert page.problems == []
+
+
+def test_stop_edit_anew_and_the_ways_between(open_as, world):
+    world.scripts["long story"] = {"content": "once " * 300, "token_s": 0.05}
+    world.scripts["short story"] = "The end."
+    page = open_as("pia")
+    begin(page)
+    say(page, "long story")
+    page.wait_for_selector("article.agent .words.live:not(:empty)")
+    page.click("#stop")
+    page.get_by_text("Stopped.").wait_for()
+    page.get_by_role("button", name="Edit").first.click()
+    say(page, "short story")
+    page.get_by_text("The end.").wait_for()
+    settled(page)
+    assert page.locator("article.user .siblings").inner_text().strip().startswith("‹ 2/2")
+    page.get_by_role("button", name="Answer anew").click()
+    page.locator("article.agent .siblings", has_text="2/2").wait_for()
+    settled(page)
+    page.locator("article.user").get_by_role("button", name="The way before").click()
+    page.get_by_text("Stopped.").wait_for()
+    assert page.problems == []
+
+
+def test_what_others_wrote_is_shown_by_its_kind(open_as, world):
+    page = open_as("pia")
+    begin(page)
+    dialogue = page.url.rstrip("/").rsplit("/", 1)[1]
+    code = f"""
+from synth.services import dialogues
+from synth.models import Dialogue
+row = Dialogue.objects.get(pk="{dialogue}")
+dialogues.attach_proactive_node(row, "I thought of **you**.", {{"decision_id": 3}})
+gift = {{"item": "shell", "name": "A shell", "art": "(@)", "note": "from the beach <b>", "from": "Wren"}}
+dialogues.attach_proactive_node(row, "For you.", {{"gift": gift}})
+"""
+    world.tree.manage("shell", "-c", code)
+    page.reload()
+    assert page.locator("article.proactive strong").inner_text() == "you"
+    gift = page.locator("article.gift").inner_text()
+    assert "A shell" in gift and "(@)" in gift and "from the beach <b>" in gift
+    assert page.problems == []
+
+
+def test_a_hostile_model_moves_nothing_on_the_page(open_as, world):
+    world.scripts["be evil"] = (
+        "<img src=x onerror=\"document.title='owned'\"> ![p](https://evil.example/?q) <script>x</script>"
+    )
+    page = open_as("pia")
+    begin(page)
+    calls = []
+    page.on("request", lambda request: calls.append(request.url))
+    say(page, "be evil <b>bold</b>")
+    settled(page)
+    assert "owned" not in page.title()
+    assert page.locator("article.user .said").inner_text() == "be evil <b>bold</b>"
+    assert page.locator("article img, article script").count() == 0
+    assert [url for url in calls if not url.startswith(world.url)] == []
+
+
+def test_trouble_is_told_and_what_was_said_stays(open_as, world):
+    world.scripts["break it"] = {"status": 500}
+    page = open_as("pia")
+    begin(page)
+    say(page, "break it")
+    page.locator("article.agent .trouble").wait_for()
+    assert "busy or failing" in page.locator("article.agent .trouble").inner_text()
+    assert page.locator("article.user").inner_text().startswith("break it")
+
+
+def test_it_works_on_a_phone(open_as, world):
+    world.scripts["small talk"] = "Fine.\n\n```\n" + "x" * 300 + "\n```"
+    page = open_as("pia", width=390)
+    begin(page)
+    say(page, "small talk")
+    settled(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390, "nothing makes the page scroll sideways"
+    assert not page.locator("nav.side").is_visible()
+    page.locator("#drawer").check(force=True)
+    page.locator("nav.side").wait_for()
+    assert page.locator("nav.side a[aria-current]").is_visible()
+
+
+def test_everything_can_be_done_by_keyboard_and_has_a_name(open_as):
+    page = open_as("pia")
+    begin(page)
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('button, input:not([type=hidden]), select, textarea, a')]
+        .filter((e) => !(e.labels && e.labels.length) && !e.getAttribute('aria-label'))
+        .filter((e) => !e.textContent.trim())
+        .map((e) => e.outerHTML.slice(0, 80))"""
+    )
+    assert nameless == []
+    page.fill("#words", "by keyboard")
+    page.press("#words", "Enter")
+    settled(page)
+    assert page.locator("article.user .said").inner_text() == "by keyboard"
+
+
+def test_one_click_checks_the_streams(open_as, world):
+    world.scripts["count from one"] = {"content": "one two three four five six seven", "token_s": 0.05}
+    world.scripts["very long story"] = {"content": "sea " * 300, "token_s": 0.05}
+    page = open_as("pia")
+    before = world.http().get("/api/dialogues/").json()["results"]
+    page.goto("/chat/conformance/")
+    page.select_option("#agent", "wren")
+    page.get_by_role("button", name="Run the checks").click()
+    page.locator("#verdict[data-failures]").wait_for(timeout=60_000)
+    bad = page.locator("#checks .bad").all_inner_texts()
+    assert bad == [] and page.locator("#verdict").inner_text() == "Every check holds."
+    assert page.locator("#checks .ok").count() > 20
+    assert "curl -N" in page.locator("#curl").inner_text()
+    assert world.http().get("/api/dialogues/").json()["results"] == before, "what it began is gone again"
