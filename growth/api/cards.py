@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.http import HttpResponse
@@ -25,9 +25,11 @@ from synth.api.fields import Strict, Text
 from synth.api.idempotency import idempotent
 from synth.api.permissions import IsOperator, agent_trained
 from synth.errors import DomainError, Invalid
-from synth.models import Agent
 from synth.schemas import Caller
 from synth.services import cards
+
+if TYPE_CHECKING:
+    from synth.models import Agent
 
 DOOR = "rest"
 _SLUG = OpenApiParameter("slug", OpenApiTypes.STR, description="of the new agent; else made from its name")
