@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.contrib.postgres.indexes import GinIndex
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.timezone import now
@@ -30,6 +31,12 @@ class JudgmentSetting(models.Model):
         max_length=300, blank=True, help_text="base address, or `local`; blank: the default"
     )
     model = models.CharField(max_length=150, blank=True)
+    n_orders = models.PositiveSmallIntegerField(
+        "option orders",
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(8)],
+        help_text="choices are asked in so many orders of their options and averaged; `local` needs one",
+    )
     updated_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

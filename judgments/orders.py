@@ -42,6 +42,28 @@ def option_orders(question: Question, n: int) -> list[Question]:
     return [replace(question, criteria={name: question.criteria[name] for name in order}) for order in orders]
 
 
+def spread(questions: Sequence[Question], n: int) -> tuple[list[Question], dict[str, list[str]]]:
+    """The questions, each choice in up to `n` option orders; and the ids a choice has then, its own first."""
+    asked: list[Question] = []
+    copies: dict[str, list[str]] = {}
+    taken = {question.id for question in questions}
+    for question in questions:
+        first, *others = option_orders(question, n)
+        asked.append(first)
+        for k, other in enumerate(others, 2):
+            name = _free(f"{question.id}~{k}", taken)
+            taken.add(name)
+            asked.append(replace(other, id=name))
+            copies.setdefault(question.id, [question.id]).append(name)
+    return asked, copies
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "~"
+    return name
+
+
 def average(found: Sequence[Mapping[str, float]]) -> Averaged:
     """The mean of one choice over its orders. ValueError without any, or when the options differ."""
     if not found or any(set(one) != set(found[0]) for one in found):

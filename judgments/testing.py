@@ -102,7 +102,9 @@ class Judgments:
             whole = whole(ask.state)
         if isinstance(whole, dict):
             return whole
-        return {q.id: _of(q, said.get(q.id, whole), ask.state) for q in ask.questions}
+        # Another order of a choice has the id `<its id>~<n>`.
+        own = {q.id: said.get(q.id.partition("~")[0], whole) for q in ask.questions}
+        return {q.id: _of(q, said.get(q.id, own[q.id]), ask.state) for q in ask.questions}
 
 
 def _of(question: Any, said: Any, state: Any) -> Any:
@@ -128,7 +130,9 @@ def judgments(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Judgments]:
     kit = Judgments()
 
     def host_for(row: Any, *, local_only: bool = False) -> HostConfig | None:
-        return None if row.name in kit._without_host else HostConfig("scripted", local_only=local_only)
+        if row.name in kit._without_host:
+            return None
+        return HostConfig("scripted", local_only=local_only, n_orders=row.n_orders)
 
     monkeypatch.setattr(settings, "host_for", host_for)
     monkeypatch.setattr(shared_host, "is_busy", lambda host: kit._is_shared_host_busy)

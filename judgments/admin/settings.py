@@ -1,4 +1,4 @@
-"""Settings of judgments: mode, host, model; from here to the report."""
+"""Settings of judgments: mode, host, model, option orders; from here to the report."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DOOR = "admin"
 class JudgmentSettingAdmin(CoreAdmin):
     """One row a judgment; a judgment nobody switched on is off."""
 
-    list_display = ("name", "mode", "host", "model", "updated_at", "report")
+    list_display = ("name", "mode", "host", "model", "n_orders", "updated_at", "report")
     list_filter = ("mode",)
-    fields = ("name", "mode", "host", "model")
+    fields = ("name", "mode", "host", "model", "n_orders")
     ordering = ("name",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -23,7 +23,7 @@ from judgments.wire import parse_request
 from judgments.wire_errors import WireError
 from synth.net import database
 
-__all__ = ["WORDS", "Failure", "HostConfig", "Reply", "ask"]
+__all__ = ["WORDS", "Failure", "HostConfig", "Reply", "ask", "sendable"]
 
 MAX_RETRIES = 2
 _RETRIED = frozenset({"unreachable", "overloaded"})
@@ -48,7 +48,7 @@ def ask(
     database.leave()
     started = time.monotonic()
     deadline = started + deadline_s
-    ask = _sendable(ask)
+    ask = sendable(ask)
     if is_cancelled is not None and is_cancelled():
         raise Failure("cancelled")
     if is_cancelled is None:
@@ -70,7 +70,7 @@ def ask(
     )
 
 
-def _sendable(ask: Ask) -> Ask:
+def sendable(ask: Ask) -> Ask:
     """The ask with everything that is not UTF-8 replaced; the reply is checked against what was sent."""
     try:
         whole = ask.as_wire()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from synth.inference.runners import Runner
 
 KIND = "systemone"
+_REFUSALS = frozenset({"max_tokens_exceeded", "not_for_model"})  # what the asker did, not the worker
 
 
 def make_runner() -> Runner:
@@ -39,7 +40,7 @@ def send(host: HostConfig, ask: Ask, deadline: float) -> Raw:
         text = f"{error.reason}: {error.text}" if error.text else error.reason
         raise Failure("unreachable", text) from None
     except queue.Rejected as error:
-        if error.reason == "max_tokens_exceeded":
+        if error.reason in _REFUSALS:
             raise Failure("refused", error.text, status=400) from None
         raise Failure("bad_answer", error.text) from None
     except queue.Cancelled:

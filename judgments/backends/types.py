@@ -47,7 +47,8 @@ class HostConfig:
     `path` is added to the base URL; empty means the dialect's own (`/v1/systemone`, `/v1/decisions`). The
     key is sent as `auth_header: auth_scheme key`, the scheme left out where it is empty. `local_only`
     refuses a host that isn't on this machine or network. `max_at_once` asks run at a time in this process;
-    the others wait.
+    the others wait. Choices are asked in `n_orders` option orders and averaged (not of readers of our own, to
+    which the order means nothing).
     """
 
     base_url: str
@@ -59,6 +60,7 @@ class HostConfig:
     auth_scheme: str = "Bearer"
     local_only: bool = False
     max_at_once: int = 8
+    n_orders: int = 1
 
     @property
     def backend(self) -> str:

@@ -1,83 +1,75 @@
-"""Trained heads as files: float16 safetensors whose metadata say what they answer and how well."""
+"""Trained heads between bytes and tensors; what the file format says stands in `judgments.heads`."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from safetensors.torch import load, save
 
+from judgments.heads import BadHead, Said, said
 from judgments.ml.head import Head
 from judgments.ml.rendering import FIELDS, OPEN_OPTIONS, Fields, field_texts, question_key
 from judgments.questions import Question
 
-FOLDER = Path(__file__).resolve().parent.parent / "data" / "heads"
 
-
-class BadArtifact(ValueError):
-    """Bytes that are no head of ours."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Artifact:
-    """One head ready to answer. `key` is the digest of the question it was trained on."""
+    """A head that can answer the question `about` names, from the parts `fields` of a state."""
 
-    family: str
-    key: str
-    encoder: str
-    version: str
+    about: Said
     head: Head
-    metrics: dict[str, Any] = field(default_factory=dict)
+    fields: Fields
 
     @property
-    def fields(self) -> Fields:
-        """Which parts of a state it reads."""
-        return FIELDS[self.family]
+    def family(self) -> str:
+        """The judgment it answers."""
+        return self.about.family
 
     @property
     def label(self) -> str:
         """`growth.decision@1a2b3c4d`."""
-        return f"{self.family}@{self.version}"
+        return f"{self.family}@{self.about.version}"
 
     def answers(self, question: Question, state: Any) -> bool:
         """Whether this very question was trained, and the state has the parts that are read."""
         key = question_key(question, with_options=self.family not in OPEN_OPTIONS)
-        return key == self.key and field_texts(state, self.fields) is not None
+        return key == self.about.key and field_texts(state, self.fields) is not None
 
 
-def dumps(family: str, key: str, encoder: str, head: Head, metrics: dict[str, Any]) -> bytes:
-    """The head as bytes of a file."""
+def dumps(
+    family: str,
+    key: str,
+    encoder: str,
+    head: Head,
+    metrics: dict[str, Any],
+    fields: Fields | None = None,
+) -> bytes:
+    """The head as bytes of a file; `fields` where the family has none of its own."""
     tensors = {name: value.to(torch.float16).contiguous() for name, value in head.state_dict().items()}
-    said = {"family": family, "key": key, "encoder": encoder, "metrics": json.dumps(metrics)}
-    return bytes(save(tensors, metadata=said))
+    about = {"family": family, "key": key, "encoder": encoder, "metrics": json.dumps(metrics)}
+    if fields is not None:
+        about["fields"] = json.dumps({"names": fields.names, "pair": fields.pair})
+    return bytes(save(tensors, metadata=about))
 
 
 def loads(data: bytes) -> Artifact:
-    """The head in these bytes. BadArtifact for others."""
+    """The head in these bytes. BadHead for others."""
+    about = said(data)
     try:
-        said = _metadata(data)
+        fields = _fields(about)
         tensors = load(data)
-        family = said["family"]
-        hidden = tensors["key.weight"].shape[1]
-        head = Head(hidden, len(FIELDS[family].names))
+        head = Head(tensors["key.weight"].shape[1], fields.n)
         head.load_state_dict({name: value.to(torch.float32) for name, value in tensors.items()})
-        metrics = json.loads(said["metrics"])
     except Exception as error:  # noqa: BLE001 - whatever a foreign file breaks, the worker must go on
-        raise BadArtifact(str(error)[:200]) from None
-    version = hashlib.sha256(data).hexdigest()[:8]
-    return Artifact(family, said["key"], said["encoder"], version, head.eval(), metrics)
+        raise BadHead(str(error)[:200]) from None
+    return Artifact(about, head.eval(), fields)
 
 
-def _metadata(data: bytes) -> dict[str, str]:
-    n = int.from_bytes(data[:8], "little")
-    found: dict[str, str] = json.loads(data[8 : 8 + n])["__metadata__"]
-    return found
-
-
-def shipped() -> dict[str, bytes]:
-    """The files of the heads in the repository, by family."""
-    return {path.stem: path.read_bytes() for path in sorted(FOLDER.glob("*.safetensors"))}
+def _fields(about: Said) -> Fields:
+    if about.fields is None:
+        return FIELDS[about.family]
+    pair = about.fields["pair"]
+    return Fields(tuple(about.fields["names"]), tuple(pair) if pair else None)

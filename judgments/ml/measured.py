@@ -1,4 +1,4 @@
-"""Numbers about a reader on labelled rows: accuracy, majority, calibration, AUROC, by language. Pure."""
+"""Numbers about a reader on labelled rows: accuracy, majority, calibration, AUROC, coverage. Pure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judgments.dial import error_budget
+
+BUDGET = 0.05  # the share of wrong answers that coverage is said for
 N_BINS = 15
 
 
@@ -24,8 +27,13 @@ class Outcome:
         return max(range(len(self.p)), key=self.p.__getitem__) == self.right
 
 
-def metrics(found: Sequence[Outcome]) -> dict[str, Any]:
-    """The numbers of a model card, rounded to three decimals; {} without rows."""
+def metrics(found: Sequence[Outcome], *, is_score: bool = False) -> dict[str, Any]:
+    """The numbers of a model card, rounded to three decimals.
+
+    `coverage`: the largest share of answers, the surest first, of which at most 5 % are wrong, and `from_p`
+    the probability it begins at. A score has
+    `distance` too, the mean number of levels its expected value is away from the right one.
+    """
     if not found:
         return {"n_test": 0}
     labels = [one.label for one in found]
@@ -39,7 +47,11 @@ def metrics(found: Sequence[Outcome]) -> dict[str, Any]:
         "ece": round(ece([(max(one.p), one.is_right) for one in found]), 3),
         "by_language": {code: [_share(right), len(right)] for code, right in by_language.items()},
     }
-    if all(len(one.p) == 2 for one in found):
+    dial = error_budget([(max(one.p), not one.is_right) for one in found], BUDGET, resamples=0)
+    numbers |= {"coverage": round(dial.coverage, 3), "from_p": dial.threshold}
+    if is_score:
+        numbers["distance"] = round(sum(_distance(one) for one in found) / len(found), 3)
+    elif all(len(one.p) == 2 for one in found):
         numbers["auroc"] = round(auroc([(one.p[0], one.right == 0) for one in found]), 3)
     return numbers
 
@@ -62,6 +74,10 @@ def auroc(pairs: Sequence[tuple[float, bool]]) -> float:
 
 def _brier(one: Outcome) -> float:
     return sum((p - (n == one.right)) ** 2 for n, p in enumerate(one.p)) / 2
+
+
+def _distance(one: Outcome) -> float:
+    return abs(sum(n * p for n, p in enumerate(one.p)) - one.right)
 
 
 def _share(right: Sequence[bool]) -> float:

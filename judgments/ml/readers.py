@@ -1,4 +1,4 @@
-"""Answers to typed questions by whatever reads them best here, and which reader it was.
+"""Answers to typed questions by whatever reads them best here or was asked for, and which reader it was.
 
 Picked per question: a trained head where the very question was trained; a causal language model where one
 is installed; else embedding cosine for choices and a flat answer for the rest, which are said to be
@@ -27,6 +27,11 @@ MAX_QUESTION_TOKENS = 32_768
 COSINE_TEMPERATURE = 0.02
 
 Asked = tuple[Any, Question]
+LANGUAGE_MODEL, EMBEDDING, FLAT = "causal", "embedding", "flat"
+
+
+class CannotRead(ValueError):
+    """The reader that was asked for has no answer to this question."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class Readers:
     ) -> None:
         self.reading = reading
         self.causal = causal
-        self.heads = [head for head in heads if head.encoder == reading.encoder.name]
+        self.heads = [head for head in heads if head.about.encoder == reading.encoder.name]
 
     def tokens(self, state: Any, questions: Sequence[Question]) -> int:
         """How many tokens an ask has. TooLong over a limit: nothing is ever cut."""
@@ -60,9 +65,17 @@ class Readers:
             raise TooLong(MAX_QUESTION_TOKENS, n_asked)
         return n_state + n_asked
 
-    def answer(self, asked: Sequence[Asked]) -> list[Answered]:
-        """One answer a question, in order."""
-        picked = [self._pick(state, question) for state, question in asked]
+    def check(self, state: Any, questions: Sequence[Question], only: str) -> None:
+        """CannotRead when one of the questions is not for the reader `only`, a family or another reader."""
+        for question in questions:
+            self._pick(state, question, only)
+
+    def answer(self, asked: Sequence[Asked], only: Sequence[str] = ()) -> list[Answered]:
+        """One answer a question, in order. `only` names a reader for each; "" leaves the pick to us."""
+        wanted = only or [""] * len(asked)
+        picked = [
+            self._pick(state, question, one) for (state, question), one in zip(asked, wanted, strict=True)
+        ]
         state_texts: list[str] = []
         question_texts: list[str] = []
         for (state, question), head in zip(asked, picked, strict=True):
@@ -70,7 +83,7 @@ class Readers:
                 found = field_texts(state, head.fields) or []
                 state_texts += [text for entries in found for text in entries]
                 question_texts += _question_texts(question)
-            elif head == "embedding":
+            elif head == EMBEDDING:
                 state_texts.append(plain(state))
                 question_texts += _meanings(question)
         read = self.reading.read(question_texts, keep=True) | self.reading.read(state_texts)
@@ -79,8 +92,8 @@ class Readers:
         for n, ((state, question), head) in enumerate(zip(asked, picked, strict=True)):
             if n in found_by_head:
                 answers.append(found_by_head[n])
-            elif head == "embedding":
-                answers.append(Answered(_by_cosine(state, question, read), "embedding", False))
+            elif head == EMBEDDING:
+                answers.append(Answered(_by_cosine(state, question, read), EMBEDDING, False))
             else:
                 answers.append(flat(question))
         return answers
@@ -88,18 +101,22 @@ class Readers:
     def _has_head(self, state: Any, question: Question) -> bool:
         return any(head.answers(question, state) for head in self.heads)
 
-    def _pick(self, state: Any, question: Question) -> Artifact | str:
-        for head in self.heads:
-            if head.answers(question, state):
-                return head
-        if self.causal is not None:
-            return "causal"
+    def _pick(self, state: Any, question: Question, only: str = "") -> Artifact | str:
         is_choice = question.type == "choice" and len(question.options) > 1
-        return "embedding" if is_choice and not _is_yes_or_no(question) else "flat"
+        for head in self.heads:
+            if only in ("", head.family) and head.answers(question, state):
+                return head
+        if only == EMBEDDING and not is_choice:
+            raise CannotRead("The embedding reader answers choices between two options or more.")
+        if only not in ("", EMBEDDING, LANGUAGE_MODEL):
+            raise CannotRead(f"The head {only} answers its own question about its own kind of state alone.")
+        if self.causal is not None and only != EMBEDDING:
+            return LANGUAGE_MODEL
+        return EMBEDDING if is_choice and not _is_yes_or_no(question) else FLAT
 
     def _by_causal(self, asked: Sequence[Asked], picked: Sequence[Artifact | str]) -> dict[int, Answered]:
         """Answers of the language model; questions about one state share its reading."""
-        places = [n for n, head in enumerate(picked) if head == "causal"]
+        places = [n for n, head in enumerate(picked) if head == LANGUAGE_MODEL]
         if self.causal is None or not places:
             return {}
         by_state: dict[str, list[int]] = {}
@@ -127,7 +144,9 @@ class Readers:
             for n, row in zip(places, self._logits(head, [asked[n] for n in places], read), strict=True):
                 numbers: list[float] = row.softmax(-1).tolist()
                 is_noul = asked[n][1].type == "noul"
-                found[n] = Answered(numbers[0] if is_noul else numbers, f"head:{head.label}", True)
+                found[n] = Answered(
+                    numbers[0] if is_noul else numbers, f"head:{head.label}", head.about.is_calibrated
+                )
         return found
 
     def _logits(self, head: Artifact, asked: Sequence[Asked], read: dict[str, Read]) -> Tensor:

@@ -16,10 +16,18 @@ DEEPEST = 40  # what is nested deeper is read as JSON
 
 @dataclass(frozen=True)
 class Fields:
-    """Which top-level parts of a state a trained head reads; `pair` are two of them it compares."""
+    """Which top-level parts of a state a trained head reads; `pair` are two of them it compares.
+
+    No names at all: the state as a whole is the one part.
+    """
 
     names: tuple[str, ...]
     pair: tuple[str, str] | None = None
+
+    @property
+    def n(self) -> int:
+        """How many parts."""
+        return max(1, len(self.names))
 
     @property
     def pair_places(self) -> tuple[int, int] | None:
@@ -31,10 +39,10 @@ class Fields:
 FIELDS: dict[str, Fields] = {
     "growth.decision": Fields(("message", "last_line")),
     "growth.grounded": Fields(("line", "evidence"), pair=("line", "evidence")),
-    "approvals.allow": Fields(("action", "arguments", "earlier"), pair=("action", "earlier")),
+    "approvals.allow": Fields(("action", "similar"), pair=("action", "similar")),
     "check-in.progress": Fields(("request", "calls"), pair=("request", "calls")),
-    "context.candidate": Fields(("memory", "conversation"), pair=("memory", "conversation")),
-    "toolkit.suggest": Fields(("prompt",)),
+    "context.candidate": Fields(("memory", "talk"), pair=("memory", "talk")),
+    "toolkit.suggest": Fields(("message",)),
     "decider.act": Fields(("situation",)),
 }
 
@@ -52,14 +60,20 @@ def plain(value: Any, depth: int = 0) -> str:
 
 def field_texts(state: Any, fields: Fields) -> list[list[str]] | None:
     """The texts of each field, an array's entries apart; None when the state hasn't these fields."""
-    if not isinstance(state, Mapping) or any(name not in state for name in fields.names):
+    if fields.names and (not isinstance(state, Mapping) or any(name not in state for name in fields.names)):
         return None
     found = []
-    for name in fields.names:
-        value = state[name]
+    for value in [state[name] for name in fields.names] if fields.names else [state]:
         entries = [plain(entry) for entry in value] if isinstance(value, list | tuple) else [plain(value)]
         found.append([entry for entry in entries if entry.strip()])
     return found
+
+
+def common_fields(states: Sequence[Any]) -> Fields:
+    """What a head may read of states like these: the parts that all of them have, else the whole."""
+    if not states or not all(isinstance(state, Mapping) for state in states):
+        return Fields(())
+    return Fields(tuple(name for name in states[0] if all(name in state for state in states)))
 
 
 def option_texts(question: Question) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from judgments.ml import measured
 from judgments.ml.encoding import Reading
 from judgments.ml.generated import Row
 from judgments.ml.head import Head, Seen, prepare
-from judgments.ml.rendering import FIELDS, field_texts, option_texts, plain
+from judgments.ml.rendering import Fields, field_texts, option_texts, plain
 from judgments.questions import Question
 
 EPOCHS, BATCH, RATE, DECAY, SMOOTHING, FOLDS = 16, 32, 2e-3, 0.1, 0.02, 4
@@ -46,22 +46,22 @@ class Example:
     label: int
 
 
-def examples(rows: Sequence[Row], question: Question, reading: Reading) -> list[Example]:
-    """Rows read by the encoder. Rows without the family's fields are left out."""
+def examples(rows: Sequence[Row], question: Question, reading: Reading, fields: Fields) -> list[Example]:
+    """Rows read by the encoder. Rows without the fields are left out."""
     found: list[Example] = []
     hidden = reading.encoder.bert.shape.hidden
     for start in range(0, len(rows), 64):
         chunk = rows[start : start + 64]
-        texts = [field_texts(row.state, FIELDS[row.family]) for row in chunk]
-        flat = [text for fields in texts for entries in fields or [] for text in entries]
+        texts = [field_texts(row.state, fields) for row in chunk]
+        flat = [text for parts in texts for entries in parts or [] for text in entries]
         named = [_options(row, question) for row in chunk]
         read = reading.read([*flat, *(text for options in named for _, text in options)], keep=True)
-        for row, fields, options in zip(chunk, texts, named, strict=True):
-            if fields is None:
+        for row, parts, options in zip(chunk, texts, named, strict=True):
+            if parts is None:
                 continue
             names = [name for name, _ in options]
             vectors = torch.stack([read[text].mean for _, text in options])
-            seen = prepare(fields, read, FIELDS[row.family].pair_places, hidden)
+            seen = prepare(parts, read, fields.pair_places, hidden)
             found.append(Example(row, seen, vectors, names.index(row.label)))
     return found
 
@@ -77,6 +77,7 @@ def train(
     question: Question,
     rows: Sequence[Row],
     reading: Reading,
+    fields: Fields,
     *,
     seed: int = 7,
     epochs: int = EPOCHS,
@@ -85,15 +86,14 @@ def train(
     torch.manual_seed(seed)
     rng = random.Random(seed)  # noqa: S311 - reproducible training
     started = time.monotonic()
-    found = examples(rows, question, reading)
+    found = examples(rows, question, reading, fields)
     tests = [example for example in found if example.row.is_test]
     rest = [example for example in found if not example.row.is_test]
-    text = plain(question.instructions or "")
-    asked = reading.read([text], keep=True)[text].mean
+    asked = _asked(question, reading)
     is_score = question.type == "score"
 
     def fitted(used: list[Example]) -> Head:
-        made = Head(reading.encoder.bert.shape.hidden, len(FIELDS[family].names))
+        made = Head(reading.encoder.bert.shape.hidden, fields.n)
         fit(made, used, asked, rng, epochs, is_score=is_score)
         return made
 
@@ -102,26 +102,41 @@ def train(
         unseen += _logits(fitted(used), kept, asked)
     head = fitted(rest)
     head.temperature.fill_(_temperature(unseen))
-    outcomes = [
-        measured.Outcome(e.row.label, e.row.language, p, e.label) for e, p in _answers(head, tests, asked)
-    ]
     about = {"n_train": len(rest), "seconds": round(time.monotonic() - started)}
+    found_right = measured.metrics(outcomes(head, tests, question, reading), is_score=is_score)
     numbers = {"temperature": round(float(head.temperature), 3)}
-    return Trained(family, head, about | measured.metrics(outcomes) | numbers)
+    return Trained(family, head, about | found_right | numbers)
 
 
 def calibrated(
     head: Head, found: Sequence[Example], question: Question, reading: Reading
 ) -> tuple[float, list[measured.Outcome]]:
     """The head's temperature fitted anew, in place, on these rows; the temperature and the outcomes."""
-    text = plain(question.instructions or "")
-    asked = reading.read([text], keep=True)[text].mean
     head.temperature.fill_(1.0)
-    head.temperature.fill_(_temperature(_logits(head, found, asked)))
-    outcomes = [
-        measured.Outcome(e.row.label, e.row.language, p, e.label) for e, p in _answers(head, found, asked)
-    ]
-    return float(head.temperature), outcomes
+    head.temperature.fill_(_temperature(_logits(head, found, _asked(question, reading))))
+    return float(head.temperature), outcomes(head, found, question, reading)
+
+
+def outcomes(
+    head: Head, found: Sequence[Example], question: Question, reading: Reading
+) -> list[measured.Outcome]:
+    """What the head answers to each row, beside what was right."""
+    asked = _asked(question, reading)
+    with torch.inference_mode():
+        return [
+            measured.Outcome(
+                e.row.label,
+                e.row.language,
+                head([e.seen], asked, e.options[None])[0].softmax(-1).tolist(),
+                e.label,
+            )
+            for e in found
+        ]
+
+
+def _asked(question: Question, reading: Reading) -> Tensor:
+    text = plain(question.instructions or "")
+    return reading.read([text], keep=True)[text].mean
 
 
 def _folds(rest: list[Example], rng: random.Random) -> list[tuple[list[Example], list[Example]]]:
@@ -175,11 +190,6 @@ def _batches(found: list[Example], rng: random.Random) -> list[list[Example]]:
     batches = [group[n : n + BATCH] for group in by_size.values() for n in range(0, len(group), BATCH)]
     rng.shuffle(batches)
     return batches
-
-
-def _answers(head: Head, found: Sequence[Example], asked: Tensor) -> list[tuple[Example, list[float]]]:
-    with torch.inference_mode():
-        return [(e, head([e.seen], asked, e.options[None])[0].softmax(-1).tolist()) for e in found]
 
 
 def _logits(head: Head, found: Sequence[Example], asked: Tensor) -> list[Logits]:

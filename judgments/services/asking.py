@@ -9,14 +9,14 @@ from uuid import UUID, uuid4
 
 from django.utils.timezone import now
 
-from judgments import backends, options, registry, strict_json
+from judgments import options, registry, strict_json
 from judgments import session as sessions
 from judgments.backends import Failure, HostConfig, Reply
 from judgments.models import Mode
 from judgments.questions import Ask, Question
 from judgments.registry import Declaration
 from judgments.results import Result
-from judgments.services import runs, settings, shared_host
+from judgments.services import ordered, runs, settings, shared_host
 from synth import selectors
 from synth.net import database
 
@@ -177,7 +177,7 @@ def send(
     """The reply or what went wrong."""
     sent = Ask(host.model, asking.state, asking.questions, judgment=asking.name)
     try:
-        return backends.ask(host, sent, wait_s, retries=retries, is_cancelled=is_cancelled)
+        return ordered.ask(host, sent, wait_s, retries=retries, is_cancelled=is_cancelled)
     except Failure as failure:
         return failure
 

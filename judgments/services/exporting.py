@@ -15,8 +15,9 @@ _CHUNK = 500
 def labelled(name: str, since: datetime | None = None) -> Iterator[dict[str, Any]]:
     """One map a labelled run, oldest first: state, questions, answers, the last label of each question.
 
-    `label` is what training reads: of the only question, an option's name or `true` / `false`; null where
-    that is not known. Runs whose state was cut are left out. NotFound for an unknown name.
+    `label` is what training reads: of the only question, an option's name, a level's number, or `true` /
+    `false`; null where that is not known. Runs whose state was cut are left out. NotFound for an unknown
+    name.
     """
     check_name(name)
     rows = Run.objects.filter(judgment=name, n_labels__gt=0, is_truncated=False).select_related("version")
@@ -60,6 +61,8 @@ def _truth(run: Run, labels: dict[str, dict[str, str]]) -> str | None:
     value = list(labels.values())[-1]["value"]
     if question["type"] == "choice" and value in question["criteria"]:
         return value
+    if question["type"] == "score" and value in question["criteria"]:
+        return str(question["criteria"].index(value))
     if question["type"] == "noul" and value in (*run.positive, *run.negative):
         return "true" if value in run.positive else "false"
     return None

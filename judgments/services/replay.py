@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils.timezone import now
 
-from judgments import backends, options, orders, registry
+from judgments import options, registry
 from judgments.answers import BadAnswer, read_answers
 from judgments.backends import Failure, HostConfig, Reply
 from judgments.models import JudgmentSetting, Origin, Run
 from judgments.questions import Ask, Question, read_questions
-from judgments.services import runs, settings
+from judgments.services import ordered, runs, settings
 from judgments.services.reports import check_name
 from judgments.typed import Answer, ChoiceAnswer, NoulAnswer, ScoreAnswer
 from synth.errors import Unavailable
@@ -81,10 +81,11 @@ def replay(
     """Ask the newest runs of the last days again, skipped ones too. NotFound, or Unavailable without a host.
 
     `is_current_wording` asks the questions as they are declared now. `n_orders` asks choices in several
-    orders of their options and averages them. Runs are saved (origin replay) only with `is_saved`.
+    orders of their options and averages them; readers of our own are asked once. Runs are saved (origin
+    replay) only with `is_saved`.
     """
     check_name(name)
-    target = _host(name, model, host)
+    target = replace(_host(name, model, host), n_orders=n_orders)
     done = Replayed(name, target.model)
     since = (at or now()) - timedelta(days=days)
     rows = Run.objects.filter(judgment=name, at__gte=since).exclude(origin=Origin.REPLAY)
@@ -92,7 +93,7 @@ def replay(
         if run.is_truncated:
             done.n_truncated += 1
             continue
-        _one(run, target, done, is_current_wording=is_current_wording, n_orders=n_orders, is_saved=is_saved)
+        _one(run, target, done, is_current_wording=is_current_wording, is_saved=is_saved)
     return done
 
 
@@ -104,9 +105,7 @@ def _host(name: str, model: str, address: str) -> HostConfig:
     return found
 
 
-def _one(
-    run: Run, host: HostConfig, done: Replayed, *, is_current_wording: bool, n_orders: int, is_saved: bool
-) -> None:
+def _one(run: Run, host: HostConfig, done: Replayed, *, is_current_wording: bool, is_saved: bool) -> None:
     old, _ = read_questions(run.version.questions)
     questions = registry.get(run.judgment).questions_for(run.state) if is_current_wording else old
     done.n_asked += 1
@@ -117,41 +116,19 @@ def _one(
         done.failures[found.word] = done.failures.get(found.word, 0) + 1
         return
     done.served_models.add(found.served_model)
-    answers = dict(found.typed)
-    if n_orders > 1:
-        answers |= dict(_in_orders(run, questions, host, n_orders, done))
-    _compare(run, old, answers, done)
+    done.instability += ordered.instabilities(found)
+    _compare(run, old, found.typed, done)
 
 
 def _ask(run: Run, questions: Iterable[Question], host: HostConfig) -> Reply | Failure:
     ask = Ask(host.model, run.state, tuple(questions), judgment=run.judgment)
     try:
-        return backends.ask(host, ask, options.read(options.LATER_TIMEOUT_MS) / 1000, retries=RETRIES)
+        return ordered.ask(host, ask, options.read(options.LATER_TIMEOUT_MS) / 1000, retries=RETRIES)
     except Failure as failure:
         return failure
 
 
-def _in_orders(
-    run: Run, questions: Iterable[Question], host: HostConfig, n: int, done: Replayed
-) -> Iterator[tuple[str, Answer]]:
-    """Choices again, in other orders of their options, averaged."""
-    for question in questions:
-        wordings = orders.option_orders(question, n)
-        if question.type != "choice" or len(wordings) < 2:
-            continue
-        replies = [_ask(run, [one], host) for one in wordings]
-        found = [r.typed[question.id] for r in replies if isinstance(r, Reply)]
-        options_ = [one.probabilities for one in found if isinstance(one, ChoiceAnswer)]
-        if not options_:
-            continue
-        mean = orders.average(options_)
-        done.instability.append(mean.instability)
-        first = next(one for one in found if isinstance(one, ChoiceAnswer))
-        top = max(mean.probabilities, key=mean.probabilities.__getitem__)
-        yield question.id, replace(first, choice=top, probabilities=dict(mean.probabilities))
-
-
-def _compare(run: Run, old: tuple[Question, ...], new: dict[str, Answer], done: Replayed) -> None:
+def _compare(run: Run, old: tuple[Question, ...], new: Mapping[str, Answer], done: Replayed) -> None:
     try:
         before = read_answers(Ask("", run.state, old), run.answers) if run.answers else {}
     except BadAnswer:

@@ -16,9 +16,9 @@ from django.utils.timezone import now
 
 from judgments import backends, options, wire, wire_errors
 from judgments.backends import Failure, HostConfig, Reply
-from judgments.models import ArtifactStatus, ModelArtifact, Origin
+from judgments.models import Origin
 from judgments.questions import Ask
-from judgments.services import runs
+from judgments.services import model_list, runs
 from judgments.wire import ModelInfo
 from synth.net import database
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LATEST = "jev-latest"
 NAMES = {"systemone": "served.systemone", "openai-decisions": "served.decisions"}
-FIRST_RELEASE = "2026-01-01"
 # Connections are few in a database, threads are many here.
 _database = threading.BoundedSemaphore(8)
 _count_lock = threading.Lock()
@@ -51,19 +50,14 @@ def with_database() -> Iterator[None]:
 
 
 def models() -> list[ModelInfo]:
-    """What clients may ask for by name: the default, and every trained head that serves."""
-    found = [ModelInfo(LATEST, "The readers of this server, picked by question.", FIRST_RELEASE)]
-    for row in ModelArtifact.objects.filter(status=ArtifactStatus.ACTIVE).order_by("name"):
-        released = row.created_at.date().isoformat()
-        found.append(ModelInfo(f"synth-{row.name}", f"Trained here, version {row.version}.", released))
-    return found
+    """What clients may ask for by name: the default, and the readers of our own worker where it answers."""
+    latest = ModelInfo(LATEST, "The readers of this server, picked by question.", model_list.FIRST_RELEASE)
+    return [latest] if is_passed_on() else [latest, *model_list.readers()]
 
 
 def check_model(name: str) -> None:
     """WireError 400 for a model that is not here; a host further on knows its own."""
-    if is_passed_on() or name == LATEST:
-        return
-    if name.partition("@")[0] not in {model.name for model in models()}:
+    if not is_passed_on() and name != LATEST and not model_list.is_known(name):
         raise wire_errors.unknown_model(name)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 _LIMITS = {"host": 300, "model": 150}
+MAX_ORDERS = 8
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def host_for(row: JudgmentSetting, *, local_only: bool = False) -> HostConfig | 
         path=options.read(options.PATH),
         auth_header=options.read(options.AUTH_HEADER),
         auth_scheme=_scheme(),
+        n_orders=row.n_orders,
     )
 
 
@@ -111,7 +113,7 @@ def row_of(name: str) -> JudgmentSetting:
 
 
 def change(name: str, changes: Mapping[str, Any], *, by: Person | None, door: str) -> JudgmentSetting:
-    """Set mode, host or model. NotFound, Invalid with the field, or Refused for a core judgment's host."""
+    """Set some of the settings. NotFound, Invalid with the field, or Refused for a core judgment's host."""
     declaration = declared(name)
     checked = {field: _checked(declaration, field, value) for field, value in changes.items()}
     with transaction.atomic():
@@ -129,11 +131,15 @@ def change(name: str, changes: Mapping[str, Any], *, by: Person | None, door: st
     return row
 
 
-def _checked(declaration: Declaration, field: str, value: Any) -> str:
+def _checked(declaration: Declaration, field: str, value: Any) -> str | int:
     if field == "mode":
         if value not in Mode.values:
             raise Invalid(f"One of {', '.join(Mode.values)} is needed.", field="mode")
         return str(value)
+    if field == "n_orders":
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_ORDERS:
+            raise Invalid(f"A whole number from 1 to {MAX_ORDERS} is needed.", field="n_orders")
+        return value
     if field not in _LIMITS:
         raise Invalid(f"There is no setting {field}.", field=field, code="unknown_field")
     text = fields.one_line(value, field, max_chars=_LIMITS[field])

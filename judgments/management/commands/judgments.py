@@ -1,4 +1,4 @@
-"""`manage.py judgments ls | report | replay | train | calibrate | export`: look at judgments, make heads."""
+"""`manage.py judgments ls | report | replay | train | calibrate | evaluate | export`: look, make heads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ UNKNOWN = 2
 class Command(BaseCommand):
     """Looks at judgments from a terminal."""
 
-    help = "ls | report | replay | train | calibrate | export: what was asked, how good it was, new heads."
+    help = (
+        "ls | report | replay | train | calibrate | evaluate | export: what was asked, how good, new heads."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """One sub-command each."""
@@ -62,6 +64,10 @@ class Command(BaseCommand):
         calibrate.add_argument("--file", type=Path, required=True)
         for parser in (train, calibrate):
             parser.add_argument("--activate", action="store_true", help="let it serve")
+        evaluate = commands.add_parser("evaluate", help="measure heads on held-out rows, as the card has it")
+        evaluate.add_argument("names", nargs="*", help="judgments; none: all that have a head")
+        evaluate.add_argument("--shipped", action="store_true", help="the heads of the repository")
+        evaluate.add_argument("--file", type=Path, help="labelled rows instead of the held-out ones")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one of them; an unknown name ends with status 2 and the nearest one."""
@@ -107,6 +113,15 @@ class Command(BaseCommand):
 
     def _calibrate(self, options: dict[str, Any]) -> None:
         self._made(training.calibrate(options["name"], options["file"], say=self.stdout.write), options)
+
+    def _evaluate(self, options: dict[str, Any]) -> None:
+        found = training.evaluate(
+            options["names"],
+            is_shipped=options["shipped"],
+            rows_file=options["file"],
+            say=self.stderr.write,
+        )
+        self.stdout.write(_json(found))
 
     def _made(self, row: ModelArtifact, options: dict[str, Any]) -> None:
         self.stdout.write(_json(row.metrics))

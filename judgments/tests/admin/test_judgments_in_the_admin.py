@@ -84,15 +84,17 @@ def test_a_report_draws_both_diagrams(operator, run_id):
 def test_settings_are_changed_through_the_service(operator, run_id):
     url = "/admin/judgments/judgmentsetting/weather.rain/change/"
     assert operator.get(url).status_code == 200
-    assert operator.post(url, {"mode": "audit", "host": "", "model": "m"}).status_code == 302
+    assert operator.post(url, {"mode": "audit", "host": "", "model": "m", "n_orders": 3}).status_code == 302
     row = JudgmentSetting.objects.get(name="weather.rain")
-    assert (row.mode, row.model) == ("audit", "m")
-    bad = operator.post(url, {"mode": "on", "host": "nowhere://x", "model": ""}, follow=True)
+    assert (row.mode, row.model, row.n_orders) == ("audit", "m", 3)
+    bad = operator.post(url, {"mode": "on", "host": "nowhere://x", "model": "", "n_orders": 1}, follow=True)
     assert "address" in bad.content.decode()
     assert JudgmentSetting.objects.get(name="weather.rain").mode == "audit"
     added = "/admin/judgments/judgmentsetting/add/"
     assert "approvals.allow" in operator.get(added).content.decode()
-    assert operator.post(added, {"name": "approvals.allow", "mode": "audit"}).status_code == 302
+    assert (
+        operator.post(added, {"name": "approvals.allow", "mode": "audit", "n_orders": 1}).status_code == 302
+    )
     assert JudgmentSetting.objects.get(name="approvals.allow").mode == "audit"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # tiny models: threads that wait for each other cost more than they do
 tokenizers = pytest.importorskip("tokenizers")
 
 from judgments.ml.bert import Bert, Shape  # noqa: E402

@@ -8,10 +8,11 @@ import pytest
 
 pytest.importorskip("torch")
 
+from judgments.heads import BadHead  # noqa: E402
 from judgments.ml import artifacts, training  # noqa: E402
 from judgments.ml.generated import rows  # noqa: E402
 from judgments.ml.readers import Readers  # noqa: E402
-from judgments.ml.rendering import question_key  # noqa: E402
+from judgments.ml.rendering import FIELDS, question_key  # noqa: E402
 from judgments.services.training import question_of  # noqa: E402
 from judgments.tests.ml.kit import question, reading  # noqa: E402
 
@@ -34,7 +35,9 @@ CHOICE = {
 def readers():
     found = reading()
     asked = question_of("growth.decision")
-    made = training.train("growth.decision", asked, rows("growth.decision", 80), found, epochs=2)
+    made = training.train(
+        "growth.decision", asked, rows("growth.decision", 80), found, FIELDS["growth.decision"], epochs=2
+    )
     data = artifacts.dumps("growth.decision", question_key(asked), "tiny", made.head, made.metrics)
     return Readers(found, [artifacts.loads(data)])
 
@@ -75,7 +78,8 @@ def test_the_trained_question_is_read_by_its_head_in_any_order_and_another_wordi
     state = STATES[1]
     asked = question_of("growth.decision")
     (found,) = readers.answer([(state, asked)])
-    assert found.reader.startswith("head:growth.decision@") and found.is_calibrated
+    assert found.reader.startswith("head:growth.decision@")
+    assert found.is_calibrated is readers.heads[0].about.is_calibrated
     other = question({**asked.as_wire(), "instructions": "Something else?"})
     (found,) = readers.answer([(state, other)])
     assert (found.reader, found.is_calibrated) == ("embedding", False)
@@ -116,7 +120,8 @@ def test_the_end_of_a_long_state_is_read(readers):
 
 def test_a_head_is_stored_in_halves_and_read_back(readers):
     head = readers.heads[0]
-    data = artifacts.dumps(head.family, head.key, head.encoder, head.head, head.metrics)
-    assert artifacts.loads(data).metrics == head.metrics
-    with pytest.raises(artifacts.BadArtifact):
+    about = head.about
+    data = artifacts.dumps(head.family, about.key, about.encoder, head.head, about.metrics)
+    assert artifacts.loads(data).about.metrics == about.metrics
+    with pytest.raises(BadHead):
         artifacts.loads(b"no head")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -28,7 +29,7 @@ class Machine:
         return self.mib - sum(self.loaded.values())
 
     def makers(self, **sizes: int) -> dict[str, Callable[[], Stub]]:
-        return {name: lambda name=name, size=size: Sized(self, name, size) for name, size in sizes.items()}
+        return {name: partial(Sized, self, name, size) for name, size in sizes.items()}
 
 
 class Sized(Stub):

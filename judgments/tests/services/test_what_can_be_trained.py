@@ -1,0 +1,43 @@
+"""A head is trained for one question that stays the same: the core's, or one an app declared."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from judgments import registry
+from judgments.services import training
+from synth.errors import Invalid, NotFound
+
+SCORE = {"type": "score", "criteria": ["low", "high"]}
+
+
+def test_a_declared_score_can_be_trained():
+    with registry.isolated():
+        registry.declare("shop.anger", questions={"anger": SCORE})
+        assert training.question_of("shop.anger").type == "score"
+        assert "shop.anger" not in training.trainable()
+
+
+def test_several_questions_or_those_that_depend_on_the_state_cannot():
+    with registry.isolated():
+        registry.declare("shop.two", questions={"a": SCORE, "b": SCORE})
+        registry.declare("shop.open", questions=lambda state: {"a": SCORE})
+        for name in ("shop.two", "shop.open"):
+            with pytest.raises(Invalid, match="has not one question"):
+                training.question_of(name)
+
+
+@pytest.mark.parametrize("action", ["train", "evaluate"])
+def test_an_unknown_name_ends_with_status_2_and_the_nearest_one(db, action):
+    errors = StringIO()
+    with pytest.raises(SystemExit) as caught:
+        call_command("judgments", action, "growth.decison", stdout=StringIO(), stderr=errors)
+    assert caught.value.code == 2 and "growth.decison" in errors.getvalue()
+
+
+def test_a_judgment_without_a_head_cannot_be_measured(db):
+    with pytest.raises(NotFound, match="no head for shop.anger"):
+        training.evaluate(["shop.anger"])
