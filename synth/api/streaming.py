@@ -54,9 +54,13 @@ class Stream:
         """One event, or a comment, in one write. Gone when nobody takes it."""
         if self.is_gone:
             raise Gone
+        message = {"type": "http.response.body", "body": frame, "more_body": True}
         try:
+            if self._connection is not None and not self._connection.is_full:
+                await self._send(message)
+                return
             async with asyncio.timeout(STUCK_S):
-                await self._send({"type": "http.response.body", "body": frame, "more_body": True})
+                await self._send(message)
         except (TimeoutError, OSError):
             await self._cut()
             raise Gone from None

@@ -6,6 +6,7 @@ One style is the chat's own; the doors of other protocols bring theirs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 from synth.chat import events
@@ -50,6 +51,7 @@ class ChatStyle:
         return [frame(event.name, event.text, events.sse_id(self.answer_id, event.n))]
 
 
+@lru_cache(maxsize=64)  # the same event goes to many viewers at once
 def frame(event: str, data: str, id: int | str | None = None) -> bytes:
     """One server-sent event: LF only, its blank line included. `data` is JSON on one line."""
     head = "" if id is None else f"id: {id}\n"

@@ -42,6 +42,11 @@ class Protocol(HttpToolsProtocol):
         if self.on_shutdown is not None:
             self.on_shutdown()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next write has to wait for the client."""
+        return self.flow.write_paused
+
     def abort(self) -> None:
         """Reset the connection, whatever still waits to be sent."""
         if (found := self.transport.get_extra_info("socket")) is not None:
