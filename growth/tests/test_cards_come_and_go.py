@@ -14,8 +14,8 @@ from rest_framework.test import APIClient
 
 from growth import selectors
 from growth.services import states
+from synth import selectors as core
 from synth.cards import png
-from synth.models import Agent, Memory
 from synth.services import keys, people
 
 pytestmark = pytest.mark.django_db
@@ -62,10 +62,10 @@ def in_charx(card, **files):
 def test_a_card_becomes_an_agent_with_its_book_as_memories(operator):
     answer = send(operator, V2)
     assert answer.status_code == 201, answer.json()
-    agent = Agent.objects.get(slug=answer.json()["agent"]["slug"])
+    agent = core.agent_by_slug(answer.json()["agent"]["slug"])
     assert (agent.slug, agent.name) == ("mara-vale", "Mara Vale")
     assert agent.persona == "Mara Vale keeps a lighthouse.\n\nPersonality: dry"
-    assert [(m.text, m.kind, m.tags) for m in Memory.objects.filter(agent=agent)] == [
+    assert [(m.text, m.kind, m.tags) for m in core.memories(agent)] == [
         ("Lamp: The lamp of Mara Vale is green.", "lore", ["lamp"])
     ]
     assert send(operator, V2).json()["agent"]["slug"] == "mara-vale-2"
@@ -116,13 +116,13 @@ def test_other_files_of_an_archive_and_other_chunks_of_a_picture_stay(operator):
 
 def test_the_grown_self_travels_in_our_extension(operator):
     send(operator, V2, query="?slug=mara")
-    agent = Agent.objects.get(slug="mara")
+    agent = core.agent_by_slug("mara")
     states.manual_edit(agent, content="I learned to wait.", likes=["fog"], by=None, door="command")
     out = operator.get("/api/agents/mara/export/").json()
     ours = out["data"]["extensions"]["synth"]
     assert (ours["self_growth"], ours["likes"]) == ("I learned to wait.", ["fog"])
     send(operator, json.dumps(out), query="?slug=twin")
-    twin = Agent.objects.get(slug="twin")
+    twin = core.agent_by_slug("twin")
     assert (selectors.current(twin.pk).content, twin.likes) == ("I learned to wait.", ["fog"])
 
 
@@ -140,7 +140,7 @@ def test_the_same_key_makes_one_agent(operator):
             "POST", "/api/agents/import/", V2, content_type="application/json", HTTP_IDEMPOTENCY_KEY="k1"
         )
         assert answer.status_code == 201
-    assert Agent.objects.filter(name="Mara Vale").count() == 1
+    assert core.agents().filter(name="Mara Vale").count() == 1
 
 
 def cut(raw):
@@ -161,7 +161,7 @@ def test_what_is_no_card_is_a_400_and_leaves_nothing(operator, raw):
     answer = send(operator, raw, "application/octet-stream")
     assert answer.status_code == 400, answer.content
     assert answer.json()["error"]["field"]
-    assert not Agent.objects.exists()
+    assert not core.agents().exists()
 
 
 def test_a_packed_bomb_is_refused(operator):

@@ -184,7 +184,7 @@ class Up:
         """Say that it is ready, where to look and what to click."""
         say = self.supervisor.say
         say(f"READY in {time.monotonic() - self.begun:.1f} s")
-        say(f"  site    {self.url}/")
+        say(f"  chat    {self.url}/chat/")
         say(f"  admin   {self.url}/admin/")
         say(f"  API     {self.url}/api/docs/")
         if logins.path(self.home).exists():
