@@ -42,6 +42,13 @@ def operator():
     return client
 
 
+def agent_of(slug):
+    """The agent of that slug, which is there."""
+    agent = core.agent_by_slug(slug)
+    assert agent is not None
+    return agent
+
+
 def send(client, raw, content_type="application/json", query=""):
     return client.generic("POST", f"/api/agents/import/{query}", raw, content_type=content_type)
 
@@ -62,7 +69,7 @@ def in_charx(card, **files):
 def test_a_card_becomes_an_agent_with_its_book_as_memories(operator):
     answer = send(operator, V2)
     assert answer.status_code == 201, answer.json()
-    agent = core.agent_by_slug(answer.json()["agent"]["slug"])
+    agent = agent_of(answer.json()["agent"]["slug"])
     assert (agent.slug, agent.name) == ("mara-vale", "Mara Vale")
     assert agent.persona == "Mara Vale keeps a lighthouse.\n\nPersonality: dry"
     assert [(m.text, m.kind, m.tags) for m in core.memories(agent)] == [
@@ -116,14 +123,15 @@ def test_other_files_of_an_archive_and_other_chunks_of_a_picture_stay(operator):
 
 def test_the_grown_self_travels_in_our_extension(operator):
     send(operator, V2, query="?slug=mara")
-    agent = core.agent_by_slug("mara")
+    agent = agent_of("mara")
     states.manual_edit(agent, content="I learned to wait.", likes=["fog"], by=None, door="command")
     out = operator.get("/api/agents/mara/export/").json()
     ours = out["data"]["extensions"]["synth"]
     assert (ours["self_growth"], ours["likes"]) == ("I learned to wait.", ["fog"])
     send(operator, json.dumps(out), query="?slug=twin")
-    twin = core.agent_by_slug("twin")
-    assert (selectors.current(twin.pk).content, twin.likes) == ("I learned to wait.", ["fog"])
+    twin = agent_of("twin")
+    grown = selectors.current(twin.pk)
+    assert grown is not None and (grown.content, twin.likes) == ("I learned to wait.", ["fog"])
 
 
 def test_a_form_with_a_file_works_too(operator):

@@ -38,6 +38,12 @@ def asked(text, *before, **more):
     return body.read({"model": "a", "messages": [*before, {"role": "user", "content": text}], **more})
 
 
+def reply_to(request):
+    chore = frontends.chore_of(request)
+    assert chore is not None
+    return frontends.answer(chore, request)
+
+
 @pytest.mark.parametrize("kind", OPEN_WEBUI)
 def test_open_webui(kind):
     request = asked(OPEN_WEBUI[kind] + HISTORY)
@@ -62,21 +68,20 @@ def test_librechat(kind):
 
 def test_a_title_in_a_shape_that_was_asked_for():
     request = asked(LIBRECHAT["titled"], response_format={"type": "json_object"})
-    chore = frontends.chore_of(request)
-    assert json.loads(frontends.answer(chore, request))["title"] == "How do I prune an apple tree?"
+    assert json.loads(reply_to(request))["title"] == "How do I prune an apple tree?"
 
 
 def test_a_title_asked_for_after_the_talk_itself():
     talk = [{"role": "user", "content": "Tell me of Kyoto."}, {"role": "assistant", "content": "Old city."}]
     words = "Please generate a four to five word title summarizing our conversation without any lead-in"
     request = asked(words, *talk)
-    assert frontends.answer(frontends.chore_of(request), request) == "Tell me of Kyoto"
+    assert reply_to(request) == "Tell me of Kyoto"
 
 
 def test_a_title_asked_for_by_the_system_message():
     told = {"role": "system", "content": "you will generate a short title based on the first message a user"}
     request = asked("My cat is ill", told)
-    assert frontends.answer(frontends.chore_of(request), request) == "My cat is ill"
+    assert reply_to(request) == "My cat is ill"
 
 
 @pytest.mark.parametrize(
