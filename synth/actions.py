@@ -86,7 +86,7 @@ class Waiting:
 Handler = Callable[[Turn, Any], Outcome]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Action:
     """One thing a model may ask for.
 
@@ -99,7 +99,8 @@ class Action:
     settings, runs or hooks: nothing but a person ever allows that. `is_guarded` is for an action whose
     handler itself proves that the person of the turn wants it. `toolkits` names the kits that have it besides
     those that list it themselves. `is_foreign` marks results that hold what strangers wrote (pages, mail):
-    after one, a turn does nothing above read without asking.
+    after one, a turn does nothing above read without asking. `keeps(turn, arguments)` gives texts that it
+    leaves as they were, such as the one it rewrites: repeating these is nothing new.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Action:
     touches_self: bool = False
     is_guarded: bool = False
     is_foreign: bool = False
+    keeps: Callable[[Turn, Any], list[str]] | None = None
     toolkits: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -159,7 +161,9 @@ def named(name: str) -> Action | None:
 
 def available(turn: Turn) -> list[Action]:
     """The actions this turn may cause now, by name; what needs approval only where somebody can be asked."""
-    found = [a for a in registered() if _may(turn, a) and (a.risk != "needs_approval" or _can_ask(turn))]
+    found = [a for a in registered() if _is_in_kit(turn, a) and _may(turn, a)]
+    if not _can_ask(turn):
+        found = [a for a in found if a.risk != "needs_approval"]
     return [action for action in found if _is_offered(turn, action)]
 
 
@@ -187,7 +191,7 @@ def perform(
     once, however often this is called.
     """
     action = _actions.get(name)
-    if action is None:
+    if action is None or not _is_in_kit(turn, action):
         known = ", ".join(a.name for a in available(turn)) or "none"
         return _refuse(turn, name, "unknown_action", f"Available are: {known}.")
     if not _may(turn, action):
@@ -212,7 +216,7 @@ def _above_read(
     plain = arguments.model_dump(mode="json") if isinstance(arguments, BaseModel) else arguments
     if answer is not None and (earlier := asking.find(answer, call_id)) is not None:
         return _follow(turn, action, arguments, plain, earlier)
-    doubt = "" if action.is_guarded else _doubt(turn, action, plain)
+    doubt = "" if action.is_guarded else _doubt(turn, action, arguments, plain)
     if action.risk != "needs_approval" and not doubt:
         return _run(turn, action, arguments)
     if answer is None or not call_id or not _can_ask(turn):
@@ -221,11 +225,17 @@ def _above_read(
     return _follow(turn, action, arguments, plain, asking.open(question))
 
 
-def _doubt(turn: Turn, action: Action, plain: Any) -> str:
+def _doubt(turn: Turn, action: Action, arguments: Any, plain: Any) -> str:
     """Why the person may not be who wants this; "" for no reason."""
     if turn.notes.get(FOREIGN):
         return taint.FOREIGN
-    return taint.reason(action.name, plain, turn.untrusted, turn.own_words)
+    kept: list[str] = []
+    if action.keeps is not None and turn.untrusted:
+        try:
+            kept = action.keeps(turn, arguments)
+        except Exception:  # noqa: BLE001 - then all of it counts as new, and the person is asked
+            log.exception("action_keeps_failed", action=action.name)
+    return taint.reason(action.name, plain, turn.untrusted, turn.own_words, kept)
 
 
 def _follow(turn: Turn, action: Action, arguments: Any, plain: Any, approval: Approval) -> Outcome | Waiting:
@@ -261,6 +271,12 @@ _UNALLOWED = {"denied": "denied", "expired": "approval_expired", "withdrawn": "a
 
 def _can_ask(turn: Turn) -> bool:
     return turn.person is not None and turn.dialogue is not None
+
+
+def _is_in_kit(turn: Turn, action: Action) -> bool:
+    from synth import toolkits
+
+    return toolkits.allows(turn.dialogue, action)
 
 
 def _is_offered(turn: Turn, action: Action) -> bool:

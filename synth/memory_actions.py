@@ -112,6 +112,13 @@ def memory_write(turn: Turn, arguments: WriteArguments) -> Outcome:
     return Outcome(text, {"memory": row.pk, "is_new": is_new, "n_tokens": row.n_tokens})
 
 
+def rewritten(turn: Turn, arguments: WriteArguments) -> list[str]:
+    """What stands under that name now: a model that rewrites it may repeat it."""
+    about = _scope(turn, arguments)
+    row = named_memories.find_in(turn.agent, about, " ".join(arguments.name.split()))
+    return [] if row is None else [row.text]
+
+
 def memory_forget(turn: Turn, arguments: ForgetArguments) -> Outcome:
     """Delete one for good."""
     row = find(turn.agent, turn.person, arguments.name)
@@ -183,6 +190,7 @@ def register() -> None:
             memory_write,
             WriteArguments,
             risk="reversible",
+            keeps=rewritten,
         )
     )
     actions.register(

@@ -57,8 +57,13 @@ def shown(messages: Iterable[Sent]) -> list[str]:
     return found
 
 
-def reason(name: str, arguments: Any, untrusted: Sequence[str], own: Sequence[str]) -> str:
-    """Why a person should be asked before the action is done, a sentence; "" for no reason."""
+def reason(
+    name: str, arguments: Any, untrusted: Sequence[str], own: Sequence[str], kept: Sequence[str] = ()
+) -> str:
+    """Why a person should be asked before the action is done, a sentence; "" for no reason.
+
+    `kept` are texts that the action leaves as they were; repeating them is nothing new.
+    """
     if not untrusted:
         return ""
     if sum(map(len, untrusted)) > MAX_CHARS:
@@ -69,6 +74,7 @@ def reason(name: str, arguments: Any, untrusted: Sequence[str], own: Sequence[st
         any(_speaks_of(name, flat) for flat in theirs) and not any(_speaks_of(name, flat) for flat in ours)
     ):
         return NAMES
+    ours += [orders.flat_of(text) for text in kept]
     values = [orders.flat_of(leaf) for leaf in _leaves(arguments)]
     if _takes_address(values, theirs, ours):
         return ADDRESSES

@@ -14,7 +14,7 @@ from synth import registries
 from synth.actions import Outcome
 from synth.models import Approval, AuditEntry, Dialogue, Message
 from synth.prompts import Layer, Volatility, fence, register, unregister
-from synth.services import approvals, turns
+from synth.services import approvals, memories, turns
 from synth.testing.scripted_host import ScriptedHost
 from synth.tests.chat.asking import caller
 from synth.tests.chat.conftest import Rung, call
@@ -227,3 +227,25 @@ def test_what_the_person_said_before_in_the_dialogue_is_theirs(dialogue, acts, d
     say(dialogue, f"By the way, {SAID}.", "I see.")
     say(dialogue, "Keep that.", as_call(KEEP), "Kept.")
     assert len(acts["note_keep"]) == 1 and not Approval.objects.exists()
+
+
+def test_a_memory_that_is_rewritten_may_repeat_itself_but_nothing_else(dialogue, agent):
+    old = "Pia walks to the pier each morning before the ferry comes."
+    memories.write(agent, text=old, name="walks", about=dialogue.person)
+    memories.write(
+        agent, text="The ferry leaves at nine from the northern pier.", name="ferry", about=dialogue.person
+    )
+    for n, (text, is_asked) in enumerate([
+        (f"{old} On Sundays she sleeps.", False),
+        (f"{old} The ferry leaves at nine from the northern pier.", True),
+    ]):  # fmt: skip
+        write = call("memory_write", {"name": "walks", "text": text, "about_me": True})
+        reads = [call("memory_read", {"name": name}) for name in ("walks", "ferry")]
+        answer = say(
+            dialogue,
+            "On Sundays I sleep. Keep that.",
+            {"tool_calls": reads},
+            {"tool_calls": [write]},
+            "Kept.",
+        )
+        assert Approval.objects.filter(answer=answer, status="pending").exists() == is_asked, n

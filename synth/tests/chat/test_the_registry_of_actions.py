@@ -6,10 +6,10 @@ import pytest
 from django.utils import timezone
 from pydantic import BaseModel
 
-from synth import actions
+from synth import actions, toolkits
 from synth.actions import Action, Outcome
 from synth.models import AuditEntry
-from synth.services import agents
+from synth.services import agents, dialogues
 from synth.turns import Turn
 
 
@@ -97,3 +97,22 @@ def test_a_name_of_any_kind_is_refused_and_audited(agent, person):
 def test_missing_arguments_count_as_none_given(agent, person, add):
     rung = add()
     assert actions.perform(turn_of(agent, person), "bell_ring", None).is_ok and rung[0].times == 1
+
+
+def test_what_is_not_in_the_dialogues_kit_is_neither_offered_nor_done(agent, person, add):
+    rung, tool = add(), add("saw_use", toolkits=frozenset({"test_shed"}))
+    toolkits.register(toolkits.Toolkit("test_shed", "Tools.", frozenset({"lamp_dim"})))
+    try:
+        turn = turn_of(agent, person)
+        turn.dialogue = dialogues.create(agent, person)
+        assert "bell_ring" in {a.name for a in actions.available(turn)}
+        assert actions.perform(turn, "saw_use", None).code == "unknown_action"
+        turn.dialogue.toolkit = "test_shed"
+        assert {a.name for a in actions.available(turn)} == {"saw_use"}
+        outcome = actions.perform(turn, "bell_ring", None)
+        assert outcome.code == "unknown_action" and "saw_use" in outcome.text
+        assert actions.perform(turn, "saw_use", None).is_ok and (len(rung), len(tool)) == (0, 1)
+        turn.dialogue.toolkit = "gone"
+        assert actions.perform(turn, "saw_use", None).code == "unknown_action"
+    finally:
+        toolkits.unregister("test_shed")
