@@ -210,6 +210,35 @@ async def measure(n: int, key: str, rows: list[Any]) -> list[Line]:
         web.process.wait()
 
 
+async def measure_inbox(n: int, key: str) -> list[Line]:
+    """Deliveries to `n` open streams of one person, from `send` through the worker's part to each client."""
+    from django.db import transaction
+
+    from reminders.services import carrying, dispatch
+    from synth.selectors import person_by_username
+
+    web = start()
+    try:
+        clients = Clients(web.port)
+        for _ in range(n):
+            await clients.open("/api/reminders/stream", key)
+        await clients.ready(n)
+        await asyncio.sleep(6)
+
+        def deliver() -> None:
+            person = person_by_username("pia")
+            with transaction.atomic():
+                dispatch.send(
+                    kind="system", title="Hello", body=f"born {time.time()}", person=person, dedupe_key=""
+                )
+            carrying.drain_all()
+
+        return [await told(f"{n} inbox streams: a delivery, carried and told", clients, n, deliver)]
+    finally:
+        web.process.send_signal(signal.SIGKILL)
+        web.process.wait()
+
+
 def n_streams(web: Web, key: str) -> int:
     """Streams the process counts itself."""
     import urllib.request
@@ -250,7 +279,7 @@ def main() -> None:
 
 async def _outside(size: int, key: str, rows: list[Any]) -> list[Line]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # the benchmark's own look at the database
-    return await measure(size, key, rows)
+    return [*await measure(size, key, rows), *await measure_inbox(size, key)]
 
 
 if __name__ == "__main__":

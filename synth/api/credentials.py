@@ -18,17 +18,15 @@ EVERY_S = 15.0
 log = structlog.get_logger(__name__)
 Who = dict[str, Any]
 _open: dict[int, tuple[Who, Callable[[], None]]] = {}
-_tasks: set[asyncio.Task[None]] = set()
+_looking: list[asyncio.Task[None]] = []
 
 
 def watch(who: Who, end: Callable[[], None]) -> int:
     """Call `end` within 30 s of `who` no longer holding; the number is for `forget`."""
     number = id(end)
     _open[number] = (who, end)
-    if not _tasks:
-        task = asyncio.create_task(_look(), name="credentials")
-        _tasks.add(task)
-        task.add_done_callback(_tasks.discard)
+    if not _looking or _looking[0].done():
+        _looking[:] = [asyncio.create_task(_look(), name="credentials")]
     return number
 
 
@@ -54,9 +52,8 @@ async def _look() -> None:
 def holds(all_who: Iterable[Who]) -> list[bool]:
     """Whether each still holds: a living person, and their key unrevoked or their login not over."""
     asked = list(all_who)
-    persons = Person.objects.filter(archived_at=None, is_active=True).in_bulk(
-        {who["person"] for who in asked}
-    )
+    living = Person.objects.filter(archived_at=None, is_active=True).only("pk", "password")
+    persons = living.in_bulk({who["person"] for who in asked})
     key_ids = {who["key"] for who in asked if "key" in who}
     alive = ApiKey.objects.filter(
         pk__in=key_ids, revoked_at=None, person__archived_at=None, person__is_active=True

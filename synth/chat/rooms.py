@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from itertools import islice
 
 import structlog
 from redis.exceptions import RedisError
@@ -151,7 +152,7 @@ class Room:
         if not await self.learn() or self.n is None or n == self.n:
             return self._by_row(n)
         if n < self.n and self.recent and self.recent[0].n <= n + 1:
-            return [event for event in self.recent if event.n > n]
+            return list(islice(reversed(self.recent), self.n - n))[::-1]
         page = await self.page(n + 1) if n < self.n else []
         if page is None:
             return []

@@ -53,7 +53,7 @@ class Bells:
         self.on_return: list[Callable[[], None]] = []
         self._ears: dict[str, Ear] = {}
         self._confirmed: dict[str, asyncio.Event] = {}
-        self._pubsub: Any = None
+        self._line: Any = None
         self._task: asyncio.Task[None] | None = None
         self._is_in_trouble = False
         self._turn = asyncio.Lock()
@@ -82,10 +82,11 @@ class Bells:
         """Have Redis ring for the channel or not, as is wanted by the time it is its turn."""
         async with self._turn:
             heard = self._confirmed.get(channel)
-            if self._pubsub is None or (heard is not None and heard.is_set()):
+            if self._line is None or (heard is not None and heard.is_set()):
                 return
+            command = "UNSUBSCRIBE" if heard is None else "SUBSCRIBE"
             try:
-                await (self._pubsub.unsubscribe if heard is None else self._pubsub.subscribe)(channel)
+                await self._line.send_command(command, channel, check_health=False)
             except (RedisError, OSError) as error:
                 # The listening task sees the same trouble and begins anew, with every channel.
                 log.debug("bell_not_told", channel=channel, error=str(error))
@@ -98,33 +99,38 @@ class Bells:
                 if not self._is_in_trouble:
                     log.warning("bells_lost", error=f"{type(error).__name__}: {error}")
                 self._is_in_trouble = True
-            self._pubsub = None
             for heard in self._confirmed.values():
                 heard.clear()
             await asyncio.sleep(RETRY_S)
 
     async def _listen(self) -> None:
-        async with client(socket_timeout=None) as listener, listener.pubsub() as pubsub:
+        # The bare connection: the library's own listener costs several times as much a message.
+        pool: Any = client(socket_timeout=None).connection_pool
+        line = pool.make_connection()
+        try:
+            await line.connect()
+            await line.send_command("SUBSCRIBE", _ALWAYS, check_health=False)
             # From here on a channel is told by `hear` itself; before, it is among those told below.
-            await pubsub.subscribe(_ALWAYS)
-            self._pubsub = pubsub
+            self._line = line
             if self._ears:
-                await pubsub.subscribe(*self._ears)
+                await line.send_command("SUBSCRIBE", *self._ears, check_health=False)
             is_tried = False
             while True:
-                message = await pubsub.get_message(timeout=QUIET_S)
-                if message is not None:
+                said = await line.read_response(timeout=QUIET_S, disconnect_on_error=False, push_request=True)
+                if said is not None:
                     is_tried = False
-                    self._take(message)
+                    self._take(*said)
                 elif is_tried:
                     raise TimeoutError("Redis says nothing any more")
                 else:
                     is_tried = True
-                    await pubsub.ping()
+                    await line.send_command("PING", check_health=False)
+        finally:
+            self._line = None
+            await line.disconnect(nowait=True)
 
-    def _take(self, message: dict[str, Any]) -> None:
-        channel = message["channel"]
-        if message["type"] == "subscribe":
+    def _take(self, kind: str, channel: str, said: object = None) -> None:
+        if kind == "subscribe":
             if (heard := self._confirmed.get(channel)) is not None:
                 heard.set()
             if channel == _ALWAYS and self._is_in_trouble:
@@ -132,9 +138,9 @@ class Bells:
                 log.info("bells_back")
                 for call in self.on_return:
                     call()
-        elif message["type"] == "message" and (ear := self._ears.get(channel)) is not None:
+        elif kind == "message" and (ear := self._ears.get(channel)) is not None:
             try:
-                ear(str(message["data"]))
+                ear(str(said))
             except Exception:  # noqa: BLE001 - one listener's trouble must not deafen the others
                 log.exception("bell_broke", channel=channel)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
+from django.test import Client
 from django.utils.timezone import now
 
 from reminders.models import Delivery, InboxCounter
 from reminders.tests.streams.conftest import PATH
 from synth import liveness
 from synth.selectors import epoch
+from synth.services import people
 from synth.tests.streams.served import eventually
 
 pytestmark = pytest.mark.slow
@@ -129,3 +132,30 @@ def test_malformed_since_is_400_and_no_key_is_401(web, bearer):
     assert (status, headers["content-type"]) == (400, "application/json") and b'"since"' in body
     status, _, body = web.get(PATH, Accept="text/event-stream")
     assert status == 401 and b"not_authenticated" in body
+
+
+def test_streams_end_with_what_opened_them(web, bearer, pia):
+    pia.set_password("a long enough word")
+    pia.save()
+    browser = Client()
+    browser.force_login(pia, backend="django.contrib.auth.backends.ModelBackend")
+    cookie = {"Cookie": f"sessionid={browser.session.session_key}"}
+    with web.open("GET", PATH, **cookie) as by_login, web.open("GET", PATH, **bearer) as by_key:
+        assert eventually(lambda: web.n_open() == 2)
+        browser.logout()
+        by_login.connection.settimeout(40)
+        assert list(by_login.events()) == [] and by_login.ended
+        assert web.n_open() == 1
+        people.archive(pia, by=None, door="command")
+        by_key.connection.settimeout(40)
+        assert list(by_key.events()) == [] and by_key.ended
+    assert web.get(PATH, **cookie)[0] == web.get(PATH, **bearer)[0] == 401
+
+
+def test_a_ticket_opens_it_and_not_the_answers(web, bearer, deliver):
+    _, _, raw = web.ask("POST", "/api/stream-tickets/", {}, **bearer)
+    ticket = json.loads(raw)["ticket"]
+    deliver(1)
+    with web.open("GET", f"{PATH}?since=0&ticket={ticket}", Accept="text/event-stream") as client:
+        assert numbers(take(client, 1)) == [1]
+    assert web.get(f"/api/chat/stream?message=1&ticket={ticket}")[0] == 401
