@@ -208,6 +208,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Agents with an inner life people can see and steer.",
     "VERSION": "0.1.0",
     "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": r"/(?:api|v1)",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
