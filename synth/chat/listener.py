@@ -18,9 +18,8 @@ from django.utils.timezone import now
 from synth import options
 from synth.chat import doorbell, events
 from synth.llm import hosts
-from synth.models import Message, MessageStatus
-from synth.rowqueue import leases
-from synth.services import turn_live, turn_run
+from synth.models import Message
+from synth.services import turn_ends, turn_live, turn_run
 
 LOOK_S = 5.0
 GRACE_S = 15.0
@@ -36,6 +35,7 @@ class Listener:
         self.slots = slots or options.read("CHAT_SLOTS")
         self._look_s, self._grace_s = look_s, grace_s
         self._n_running = 0
+        self._settle_at = 0.0
         self._free = threading.Condition()
         self._is_closing = threading.Event()
         self._drain = threading.Thread(target=self._end, name="chat-end", daemon=True)
@@ -75,6 +75,7 @@ class Listener:
         store = self._store()
         while not self._is_closing.is_set():
             try:
+                self._settle()
                 if self._wait_for_room() and self._take() == 0:
                     self._await_ring(store)
             except Exception as error:  # noqa: BLE001 - without Redis or the database it tries again
@@ -82,6 +83,12 @@ class Listener:
                 self._is_closing.wait(PAUSE_S)
             finally:
                 connection.close()
+
+    def _settle(self) -> None:
+        """Fail what a worker that is gone left behind, at the start and then as often as it looks."""
+        if time.monotonic() >= self._settle_at:
+            self._settle_at = time.monotonic() + self._look_s
+            turn_ends.settle_crashed(now())
 
     def _wait_for_room(self) -> bool:
         with self._free:
@@ -95,9 +102,8 @@ class Listener:
 
     def _take(self) -> int:
         """Claim what waits, as far as there is room, and begin it; how many."""
-        waiting = Message.objects.filter(status=MessageStatus.STREAMING, lease_until__isnull=True)
         room = self.slots - self._n_running
-        rows = leases.claim(waiting, at=now(), limit=room)
+        rows = turn_run.claim(now(), room)
         if len(rows) == room:
             doorbell.ring(rows[-1].pk)  # there may be more, for another worker
         for row in rows:

@@ -27,7 +27,7 @@ def complete(request: Request, sink: Sink | None = None) -> Reply:
     refuse it. A `sink` gets the words as they come, and may stop the call (LlmError `stopped`); what had come
     of a call that broke is the `partial` of its error.
     """
-    leave_database()
+    check_database()
     if earlier := record.replay(request):
         if sink is not None:
             sink.text(earlier.text)
@@ -53,6 +53,14 @@ def complete(request: Request, sink: Sink | None = None) -> Reply:
             error.reason, detail, retry_after_s=wait, call_id=saved.call_id, partial=completion
         ) from None
     return record.save(request, host, record.Outcome("ok", "", completion, _ms(started)), at)
+
+
+def check_database() -> None:
+    """LlmError `in_transaction` when this thread is in one."""
+    try:
+        database.check()
+    except database.InTransaction as error:
+        raise LlmError("in_transaction", str(error)) from None
 
 
 def leave_database() -> None:

@@ -6,6 +6,7 @@ redirects, one deadline, and only the addresses looked up before.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -85,8 +86,7 @@ def _plain(
     idle_s: float | None = None,
 ) -> Completion:
     with _client(host, found, deadline, sink, idle_s) as client, _troubles(sink):
-        raw = client.chat.completions.with_raw_response.create(**_body(host, request))
-        return read_body(raw.http_response.text)
+        return read_body(_post(client, _body(host, request)).text)
 
 
 def _stream(
@@ -97,13 +97,26 @@ def _stream(
         body["stream_options"] = {"include_usage": True}
     reader = StreamReader()
     with _client(host, found, deadline, sink, _idle_s()) as client, _troubles(sink, reader):
-        with client.chat.completions.with_streaming_response.create(**body) as response:
-            _read(response.http_response, reader, sink)
+        with contextlib.closing(_post(client, body, is_stream=True)) as response:
+            _read(response, reader, sink)
         if sink.is_stopped() and not reader.is_over:
             raise LlmError("stopped")
         rest, completion = reader.end()
         sink.text(rest)
         return completion
+
+
+def _post(client: openai.OpenAI, body: dict[str, Any], *, is_stream: bool = False) -> httpx.Response:
+    """The SDK's request for this body as it is: its typed method walks through every message and tool for
+    milliseconds and changes nothing. A stream's body is not read yet.
+    """
+    import httpx
+
+    how: Any = {"headers": {"X-Stainless-Raw-Response": "stream"} if is_stream else {}}
+    response: httpx.Response = client.post(
+        "/chat/completions", cast_to=httpx.Response, body=body, options=how
+    )
+    return response
 
 
 def _read(response: httpx.Response, reader: StreamReader, sink: Sink) -> None:

@@ -14,6 +14,8 @@ _METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
 
 def resolve(host: str, port: int, timeout_s: float) -> list[str]:
     """The addresses of a name, looked up once. TimeoutError when that is late, another OSError for none."""
+    if _is_address(host):
+        return [host]
     found: list[str] = []
     trouble: list[OSError | UnicodeError] = []
 
@@ -33,6 +35,14 @@ def resolve(host: str, port: int, timeout_s: float) -> list[str]:
     if trouble or not found:
         raise OSError(f"{host} has no address.")
     return found
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def is_local(address: str) -> bool:

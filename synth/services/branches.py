@@ -16,7 +16,8 @@ WITH RECURSIVE up AS (
     SELECT m.id, m.parent_id, length(m.content)::bigint, up.chars + length(m.content), up.n + 1
     FROM synth_message m JOIN up ON m.id = up.parent_id
 )
-SELECT id, chars - own <= %s FROM up ORDER BY n DESC
+SELECT m.*, (SELECT count(*) FROM up) AS n_all
+FROM up JOIN synth_message m ON m.id = up.id WHERE chars - own <= %s ORDER BY n DESC
 """
 
 _DOWN_TO = """
@@ -25,7 +26,7 @@ WITH RECURSIVE up AS (
     UNION ALL
     SELECT m.id, m.parent_id, up.n + 1 FROM synth_message m JOIN up ON m.id = up.parent_id WHERE m.id <> %s
 )
-SELECT id FROM up ORDER BY n DESC
+SELECT m.* FROM up JOIN synth_message m ON m.id = up.id ORDER BY n DESC
 """
 
 _NEWEST_BELOW = """
@@ -42,23 +43,16 @@ def above(message: Message, budget_chars: int) -> tuple[list[Message], int]:
     """The messages above one, root first, that a budget of characters reaches; how many older there are."""
     if message.parent_id is None:
         return [], 0
-    with connection.cursor() as cursor:
-        cursor.execute(_UP, [message.parent_id, budget_chars])
-        found = cursor.fetchall()
-    near = [pk for pk, is_near in found if is_near]
-    rows = Message.objects.in_bulk(near)
-    return [rows[pk] for pk in near if pk in rows], len(found) - len(near)
+    rows = list(Message.objects.raw(_UP, [message.parent_id, budget_chars]))
+    n_all: int = getattr(rows[0], "n_all", 0) if rows else 0
+    return rows, n_all - len(rows)
 
 
 def between(top: Message, end: Message) -> list[Message]:
     """The messages below `top` down to `end`, in order; none when they are the same."""
     if top.pk == end.pk:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(_DOWN_TO, [end.pk, top.pk])
-        ids = [pk for (pk,) in cursor.fetchall()]
-    rows = Message.objects.in_bulk(ids)
-    return [rows[pk] for pk in ids if pk in rows]
+    return list(Message.objects.raw(_DOWN_TO, [end.pk, top.pk]))
 
 
 def actions_of(answer: Message) -> list[Message]:

@@ -56,7 +56,7 @@ class Builder:
 
     def tools(self) -> list[dict[str, Any]]:
         """Everything the model may call."""
-        return [*(action.tool() for action in self.chosen), *self.client_tools]
+        return [*map(_tool, self.chosen), *self.client_tools]
 
     def base(self, takes_tools: bool) -> Request:
         """The request of the first call; later ones add what happened since."""
@@ -105,6 +105,17 @@ class Builder:
     def shown(self, messages: list[Sent]) -> None:
         """The model has seen these too."""
         self.turn.untrusted = [*self.turn.untrusted, *taint.shown(messages)]
+
+
+_tools: dict[tuple[str, str, type], dict[str, Any]] = {}
+
+
+def _tool(action: Action) -> dict[str, Any]:
+    """Making the schema of one costs a millisecond; nobody changes what is given."""
+    key = (action.name, action.description, action.arguments)
+    if key not in _tools:
+        _tools[key] = action.tool()
+    return _tools[key]
 
 
 def name_of(tool: Any) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.utils.timezone import now
 
 from synth import registries
 from synth.actions import Waiting
 from synth.errors import Conflict, DomainError
 from synth.llm import LlmError
-from synth.models import Dialogue, Message, Person, TurnState
+from synth.models import Agent, Dialogue, Message, Person, TurnState
 from synth.prompts import Prompt, assemble
 from synth.rowqueue import leases
 from synth.services import audit, dialogues, forget, turn_ends, turn_live
@@ -38,6 +40,7 @@ class Job:
     said: Message
     dialogue: Dialogue
     person: Person
+    is_trainer: bool
 
 
 @dataclass
@@ -52,6 +55,26 @@ class _Run:
 
     def facts(self) -> dict[str, Any]:
         return self.loop.facts() if self.loop is not None else {}
+
+
+_CLAIM = """
+WITH waiting AS MATERIALIZED (
+    SELECT id FROM synth_message WHERE status = 'streaming' AND lease_until IS NULL AND due_at <= %(at)s
+    ORDER BY due_at, id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE synth_message SET attempt = attempt + 1, lease_until = %(until)s
+WHERE id IN (SELECT id FROM waiting) RETURNING *
+"""
+
+
+def claim(at: datetime, limit: int) -> list[Message]:
+    """Take up to `limit` answers that wait for a worker, the longest waiting first, as `leases.claim` does.
+
+    A silent worker's rows are not taken: they are settled. One statement, because a person waits.
+    """
+    until = at + timedelta(seconds=leases.LEASE_S)
+    rows = list(Message.objects.raw(_CLAIM, {"at": at, "until": until, "limit": limit}))
+    return sorted(rows, key=lambda row: (row.due_at, row.pk))
 
 
 def run(answer: Message) -> None:
@@ -102,7 +125,10 @@ def work(job: Job, live: Live) -> None:
 def _load(answer: Message) -> Job:
     """What a claimed row belongs to; one query, two for a turn that goes on."""
     rows = TurnState.objects.select_related("person", "answer__dialogue__agent", "answer__parent")
-    state = rows.filter(pk=answer.pk).first()
+    trainers = Agent.trainers.through.objects.filter(
+        agent=OuterRef("answer__dialogue__agent"), person=OuterRef("person")
+    )
+    state = rows.annotate(trains=Exists(trainers)).filter(pk=answer.pk).first()
     if state is None:
         raise Conflict("The turn ended meanwhile.", code="lease_lost")
     said = state.answer.parent
@@ -111,7 +137,8 @@ def _load(answer: Message) -> Job:
     if said is None:
         raise Conflict("The message to answer is gone.", code="dialogue_gone")
     answer.dialogue = state.answer.dialogue
-    return Job(answer, state, said, state.answer.dialogue, state.person)
+    is_trainer = state.may_train and bool(getattr(state, "trains", False))
+    return Job(answer, state, said, state.answer.dialogue, state.person, is_trainer)
 
 
 def _turn(job: Job) -> Turn:
@@ -122,7 +149,7 @@ def _turn(job: Job) -> Turn:
         dialogue=job.dialogue,
         message=job.said if job.said.role == "user" else None,
         started_at=now(),
-        is_trainer=state.may_train and agent.trainers.filter(pk=job.person.pk).exists(),
+        is_trainer=job.is_trainer,
         is_operator=state.is_operator,
         door=state.door,
         is_retake=state.is_retake,
@@ -158,8 +185,8 @@ def _open(going: _Run) -> None:
     state = going.job.state
     if not state.is_retake and not state.loop.get("is_opened"):
         state.opener_lines = run_openers(going.turn)
-        if len(registries.turn_openers):
-            state.loop = {**state.loop, "is_opened": True, "notes": _notes(going.turn)}
+        state.loop = {**state.loop, "is_opened": True, "notes": _notes(going.turn)}
+        if state.opener_lines or state.loop["notes"]:
             TurnState.objects.filter(pk=state.pk).update(opener_lines=state.opener_lines, loop=state.loop)
 
 

@@ -162,8 +162,12 @@ def resume(answer_id: int) -> None:
 def _run_here(opened: Opened, person: Person) -> Message:
     assert opened.state is not None
     live = turn_live.begin(opened.answer)
+    agent = opened.dialogue.agent
+    is_trainer = opened.state.may_train and agent.trainers.filter(pk=person.pk).exists()
     try:
-        turn_run.work(Job(opened.answer, opened.state, opened.said, opened.dialogue, person), live)
+        turn_run.work(
+            Job(opened.answer, opened.state, opened.said, opened.dialogue, person, is_trainer), live
+        )
     finally:
         turn_live.end(live)
     return opened.answer
@@ -184,18 +188,17 @@ def _say(
             return earlier
         _refuse_full(terms)
         row = _ready(dialogue)
-        parent = None if place.at_root else row.active_leaf
+        parent_id = None if place.at_root else row.active_leaf_id
         if place.parent is not None:
-            parent = _of(row, place.parent)
-        for call_id, text in results:
-            parent = _result(row, parent, call_id, text)
-        if parent is not None and results and not content.strip():
-            opened = _placeholder(row, parent, terms, is_retake=True)
+            parent_id = _of(row, place.parent).pk
+        last = _results(row, parent_id, results)
+        if last is not None and not content.strip():
+            opened = _placeholder(row, last, terms, is_retake=True)
             faults.point("turns.open.before")
             return opened
         said = Message.objects.create(
             dialogue=row,
-            parent=parent,
+            parent_id=parent_id if last is None else last.pk,
             role=MessageRole.USER,
             author=terms.person,
             content=content,
@@ -246,13 +249,19 @@ def _earlier(row: Dialogue, key: str, request: str, terms: _Terms) -> Opened | N
     return _placeholder(row, said, terms, is_retake=bool(said.metadata.get("is_opened")))
 
 
-def _result(row: Dialogue, parent: Message | None, call_id: str, text: str) -> Message:
-    """What a client's tool said, below what came before it."""
-    fields.text(text, "content", max_chars=dialogues.MAX_CONTENT_CHARS)
-    told = {"call_id": call_id[:100], "is_ok": True, "code": "", "is_clients": True}
-    return Message.objects.create(
-        dialogue=row, parent=parent, role=MessageRole.TOOL, content=text, metadata=told
-    )
+def _results(row: Dialogue, parent_id: int | None, results: Sequence[tuple[str, str]]) -> Message | None:
+    """What a client's tools said, below what came before it; the last one."""
+    last = None
+    for call_id, text in results:
+        fields.text(text, "content", max_chars=dialogues.MAX_CONTENT_CHARS)
+        last = Message.objects.create(
+            dialogue=row,
+            parent_id=parent_id if last is None else last.pk,
+            role=MessageRole.TOOL,
+            content=text,
+            metadata={"call_id": call_id[:100], "is_ok": True, "code": "", "is_clients": True},
+        )
+    return last
 
 
 def _refuse_full(terms: _Terms) -> None:
@@ -297,8 +306,9 @@ def _placeholder(row: Dialogue, said: Message, terms: _Terms, *, is_retake: bool
         is_retake=is_retake,
         client=dict(terms.client),
     )
-    said.metadata = {**said.metadata, "answer": answer.pk}
-    said.save(update_fields=["metadata"])
+    if said.dedupe_key:
+        said.metadata = {**said.metadata, "answer": answer.pk}
+        said.save(update_fields=["metadata"])
     dialogues.touch(row, leaf=answer)
     if not terms.is_here:
         doorbell.ring(answer.pk)
