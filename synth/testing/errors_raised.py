@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Errors proper: an action's outcome has a code too, which goes to a model and not to a client.
-ERRORS = {"Conflict", "Invalid", "NotAllowed", "NotFound", "Refused", "Unauthenticated", "Unavailable",
-          "AuthenticationFailed", "ValidationError", "serializers.ValidationError"}  # fmt: skip
+ERRORS = {"Conflict", "Invalid", "NotAllowed", "NotFound", "Refused", "TooMany", "Unauthenticated",
+          "Unavailable", "AuthenticationFailed", "ValidationError", "serializers.ValidationError"}  # fmt: skip
 HOLE = "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -26,6 +26,8 @@ CHAT = {
     "approval_decided",
     "approval_expired",
     "approval_not_found",
+    "approval_open",
+    "chat_full",
     "grant_not_found",
     "invalid_ticket",
     "no_stream_here",
@@ -35,6 +37,7 @@ CHAT = {
     "check_in_closed",
     "message_not_found",
     "scope_missing",
+    "too_many_turns",
     "turn_running",
     "unknown_toolkit",
 }
