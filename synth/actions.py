@@ -37,6 +37,7 @@ REFUSALS = {
     "invalid_payload": "The payload does not fit this action.",
     "not_allowed": "The person who started this turn may not cause this action.",
     "needs_approval": "A person must approve this action first, and nobody was asked.",
+    "scratch": "This is a scratch dialogue, which leaves nothing behind; it was not performed.",
     "too_many": "This turn has used up its actions; this one was not performed.",
     "quoted": "This action only repeats text from the conversation or from data; it was not performed.",
     "denied": "The person said no; it was not performed. Do not ask for the same again.",
@@ -162,6 +163,8 @@ def named(name: str) -> Action | None:
 def available(turn: Turn) -> list[Action]:
     """The actions this turn may cause now, by name; what needs approval only where somebody can be asked."""
     found = [a for a in registered() if _is_in_kit(turn, a) and _may(turn, a)]
+    if _is_scratch(turn):
+        found = [a for a in found if a.risk == "read"]
     if not _can_ask(turn):
         found = [a for a in found if a.risk != "needs_approval"]
     return [action for action in found if _is_offered(turn, action)]
@@ -196,6 +199,8 @@ def perform(
         return _refuse(turn, name, "unknown_action", f"Available are: {known}.")
     if not _may(turn, action):
         return _refuse(turn, name, "not_allowed")
+    if action.risk != "read" and _is_scratch(turn):
+        return _refuse(turn, name, "scratch")
     arguments = payload
     if not action.raw_payload:
         try:
@@ -271,6 +276,11 @@ _UNALLOWED = {"denied": "denied", "expired": "approval_expired", "withdrawn": "a
 
 def _can_ask(turn: Turn) -> bool:
     return turn.person is not None and turn.dialogue is not None
+
+
+def _is_scratch(turn: Turn) -> bool:
+    """A scratch dialogue leaves nothing in memory or elsewhere, so its agent only reads."""
+    return turn.dialogue is not None and turn.dialogue.is_scratch
 
 
 def _is_in_kit(turn: Turn, action: Action) -> bool:

@@ -174,6 +174,14 @@ declare(
         maximum=1_000,
     ),
     Option(
+        "DIALOGUE_RETENTION_DAYS",
+        "int",
+        0,
+        "Days after its last use after which a dialogue is deleted; 0: never. Scratch dialogues go after one.",
+        minimum=0,
+        maximum=36_500,
+    ),
+    Option(
         "CHAT_MAX_CALLS",
         "int",
         24,

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from synth.rowqueue.deadline import Deadline
-from synth.services import approvals, dialogues, draining, outbox, retention, sittings
+from synth.services import approvals, dialogue_retention, dialogues, draining, outbox, retention, sittings
 
 
 @shared_task(name="synth.tasks.drain_handler")
@@ -46,6 +46,12 @@ def tend_approvals() -> None:
 def let_go() -> None:
     """Each hour: remove bodies of old language model calls and answers kept for repeated requests."""
     retention.sweep(timezone.now())
+
+
+@shared_task(name="synth.tasks.let_dialogues_go")
+def let_dialogues_go() -> None:
+    """Each hour: delete scratch dialogues of yesterday, and those unused for longer than they are kept."""
+    dialogue_retention.sweep(timezone.now(), Deadline(50))
 
 
 @shared_task(name="synth.tasks.end_sittings")

@@ -41,6 +41,8 @@ class Turn:
         """What audit entries about this turn name as their object."""
         if self.message is not None:
             return f"synth.message:{self.message.pk}"
+        if self.dialogue is not None:
+            return f"synth.dialogue:{self.dialogue.pk}"
         return f"synth.agent:{self.agent.pk}"
 
     def still_trained_by_person(self) -> bool:

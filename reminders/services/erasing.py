@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from reminders.models import Delivery, InboxCounter
+from django.db.models import Q
+
+from reminders.models import Delivery, DeliveryStatus, InboxCounter
 from reminders.services import cards
+from synth.selectors import dialogue_by_id
 
 if TYPE_CHECKING:
     from synth.services.erase import Erasure
@@ -16,15 +20,36 @@ TEXTS = ("title", "body", "metadata", "results")
 
 
 def erase(erasure: Erasure) -> dict[str, int]:
-    """Rows by table. A person's own deliveries and the cards of erased dialogues go; in all others strings
-    that hold a trace are replaced.
+    """Rows by table. A person's own deliveries go, and of erased dialogues the cards and the words of what
+    was placed in them; in all others strings that hold a trace are replaced.
     """
     n_gone = 0
     if erasure.person is not None:
         n_gone = Delivery.objects.filter(person=erasure.person).delete()[0]
         InboxCounter.objects.filter(person=erasure.person).delete()
-    n_gone += cards.erase(erasure.sessions)
+    n_gone += cards.erase(erasure.sessions) + _placed_in(erasure.sessions)
     return {"reminders.Delivery": n_gone + scrub(erasure.traces)}
+
+
+def _placed_in(sessions: Iterable[str]) -> int:
+    """Take the words from what became messages of dialogues that go, and keep that it was sent; how many.
+
+    What still waits finds its dialogue gone, and then ends as failed.
+    """
+    n_changed = 0
+    for session in sessions:
+        kind, _, dialogue_id = session.partition(":")
+        dialogue = dialogue_by_id(dialogue_id) if kind == "dialogue" else None
+        if dialogue is not None:
+            path = f"dialogue/{dialogue.pk}"
+            here = Q(interface_path=path) | Q(interface_path__startswith=f"{path}/")
+            rows = Delivery.objects.filter(here, person=dialogue.person_id, channel="dialogue")
+            for row in rows.exclude(status=DeliveryStatus.QUEUED).exclude(title=REMOVED):
+                numbers = {name: value for name, value in row.metadata.items() if isinstance(value, int)}
+                n_changed += Delivery.objects.filter(pk=row.pk).update(
+                    title=REMOVED, body="", metadata=numbers, results=[]
+                )
+    return n_changed
 
 
 def scrub(traces: Traces) -> int:

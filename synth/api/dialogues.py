@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -21,13 +22,14 @@ from synth.api.permissions import agent_seen
 from synth.errors import NotAllowed, NotFound
 from synth.models import Dialogue, Message, MessageRole, MessageStatus, ToolkitOrigin
 from synth.schemas import Caller
-from synth.services import dialogues, toolkits
+from synth.services import branches, dialogue_search, dialogues, toolkits
 
 # Kept for the server's own use.
 HIDDEN = frozenset({"request", "answer", "is_opened"})
 
 
 MAX_TOOLKIT_CHARS = 64
+MAX_ID = 9_223_372_036_854_775_807
 
 
 class DialogueBody(Strict):
@@ -46,11 +48,14 @@ class DialogueBody(Strict):
 
 
 class DialogueChange(Strict):
-    """What can be changed. A toolkit counts from the next turn on."""
+    """What can be changed, all of it or nothing. A toolkit counts from the next turn on; `active_leaf` is a
+    message: the newest branch through it is shown.
+    """
 
     title = Text(max_length=dialogues.MAX_TITLE_CHARS, allow_blank=True, required=False)
     archived = Flag(required=False)
     toolkit = Text(max_length=MAX_TOOLKIT_CHARS, required=False)
+    active_leaf = serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID)
 
 
 class DialogueOut(serializers.Serializer[Dialogue]):
@@ -74,6 +79,18 @@ class DialogueOut(serializers.Serializer[Dialogue]):
 
     def get_suggested_toolkit(self, dialogue: Dialogue) -> str | None:
         return toolkits.suggested(dialogue)
+
+
+class DialogueListed(DialogueOut):
+    """A dialogue in a list. `snippet` is a line around the words that were looked for, blank where only the
+    title has them or nothing was looked for.
+    """
+
+    snippet = serializers.SerializerMethodField()
+
+    def get_snippet(self, dialogue: Dialogue) -> str:
+        snippets: dict[UUID, str] = self.context.get("snippets", {})
+        return snippets.get(dialogue.pk, "")
 
 
 class ToolkitOut(serializers.Serializer[Any]):
@@ -134,22 +151,36 @@ class DialoguesView(Api):
 
     @extend_schema(
         operation_id="dialogues_list",
-        responses=DialogueOut(many=True),
+        responses=DialogueListed(many=True),
         parameters=[
             OpenApiParameter("agent", str, description="slug: only with this agent"),
-            OpenApiParameter("archived", OpenApiTypes.BOOL, description="show archived ones instead"),
+            OpenApiParameter(
+                "archived", OpenApiTypes.BOOL,
+                description="archived ones instead; of a search only these, or only the others",
+            ),
+            OpenApiParameter(
+                "q", str, description="words: dialogues whose title, or one message, holds all of them"
+            ),
         ],
-    )
+    )  # fmt: skip
     def get(self, request: Request) -> Response:
-        """The caller's own dialogues, the last used first."""
+        """The caller's own dialogues, the last used first; with `q` those where something is found."""
         may_chat(self.caller)
-        wanted = request.query_params.get("archived", "false").lower()
-        if wanted not in ("true", "false"):
+        words = dialogue_search.words_of(request.query_params.get("q", ""))
+        wanted = request.query_params.get("archived", "" if words else "false").lower()
+        if wanted not in ("true", "false") and not (words and not wanted):
             raise ValidationError({"archived": ["true or false is needed."]})
-        rows = selectors.dialogues_of(self.caller.person).filter(archived_at__isnull=wanted == "false")
+        rows = selectors.dialogues_of(self.caller.person)
+        if wanted:
+            rows = rows.filter(archived_at__isnull=wanted == "false")
         if slug := request.query_params.get("agent"):
             rows = rows.filter(agent=agent_seen(self.caller, slug))
-        return self.page(rows, DialogueOut)
+        if not words:
+            return self.page(rows, DialogueListed)
+        found = self.paginate_queryset(dialogue_search.find(rows, words)) or []
+        context = {"snippets": dialogue_search.snippets(found, words)}
+        listed: Any = DialogueListed(found, many=True, context=context)  # type: ignore[arg-type]
+        return self.get_paginated_response(listed.data)
 
     @extend_schema(operation_id="dialogues_create", request=DialogueBody, responses={201: DialogueOut})
     @idempotent
@@ -183,25 +214,40 @@ class DialogueView(Api):
 
     @extend_schema(operation_id="dialogues_update", request=DialogueChange, responses=DialogueOut)
     def patch(self, request: Request, dialogue_id: UUID) -> Response:
-        """Name it, put it away, bring it back, change its toolkit.
+        """Name it, put it away, bring it back, change its toolkit, show another branch.
 
-        It cannot be put away while an answer is on its way.
+        409 `turn_running` or `approval_open`: it cannot be put away, and shows no other branch, while an
+        answer is on its way. What is said in it brings it back.
         """
         row = own_dialogue(self.caller, dialogue_id)
         values = self.checked(DialogueChange, is_partial=True)
-        if "archived" in values:
-            row = dialogues.archive(row) if values["archived"] else dialogues.unarchive(row)
-        if "title" in values:
-            row = dialogues.rename(row, values["title"])
-        if "toolkit" in values:
-            row = toolkits.choose(row, values["toolkit"])
+        with transaction.atomic():
+            if "active_leaf" in values:
+                branches.show(row, _message(row, values["active_leaf"]))
+            if "archived" in values:
+                row = dialogues.archive(row) if values["archived"] else dialogues.unarchive(row)
+            if "title" in values:
+                row = dialogues.rename(row, values["title"])
+            if "toolkit" in values:
+                row = toolkits.choose(row, values["toolkit"])
+        row.refresh_from_db()
         return self.shown(row, DialogueOut)
 
     @extend_schema(operation_id="dialogues_delete", responses={200: DeletedOut})
     def delete(self, request: Request, dialogue_id: UUID) -> Response:
-        """Delete it with its messages, and with what is on record of its prompts and replies."""
-        removed = dialogues.delete(own_dialogue(self.caller, dialogue_id))
-        return Response({"removed": removed})
+        """Delete it with every trace of what was said in it; the receipt says how many rows of which table.
+
+        409 `turn_running` or `approval_open` while an answer is on its way.
+        """
+        row = own_dialogue(self.caller, dialogue_id)
+        return Response({"removed": dialogues.delete(row, by=self.caller.person, door="rest")})
+
+
+def _message(row: Dialogue, message_id: int) -> Message:
+    found = Message.objects.filter(dialogue=row, pk=message_id).first()
+    if found is None:
+        raise NotFound("There is no such message here.", code="message_not_found", field="active_leaf")
+    return found
 
 
 class ToolkitsView(Api):

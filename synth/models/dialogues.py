@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from django.utils.timezone import now
@@ -49,6 +50,7 @@ class Dialogue(models.Model):
         indexes = [
             models.Index(fields=["person", "at", "id"], name="synth_dialogue_by_person"),
             models.Index(fields=["at", "id"], name="synth_dialogue_by_at"),
+            models.Index(fields=["at", "id"], condition=Q(is_scratch=True), name="synth_dialogue_scratch"),
         ]
 
     def __str__(self) -> str:
@@ -106,6 +108,13 @@ class Message(Leased):
             models.Index(fields=["dialogue", "at", "id"], name="synth_message_by_dialogue"),
             models.Index(
                 fields=["lease_until"], condition=Q(status="streaming"), name="synth_message_streaming"
+            ),
+            # Search looks for pieces of words; what is still being written changes too often for an index.
+            GinIndex(
+                fields=["content"],
+                opclasses=["gin_trgm_ops"],
+                condition=~Q(status="streaming") & Q(role__in=["user", "assistant", "proactive"]),
+                name="synth_message_words",
             ),
         ]
         constraints = [

@@ -19,7 +19,7 @@ from synth.errors import DomainError, Invalid, NotFound
 from synth.models import Dialogue, Message, MessageRole
 from synth.pages import thread
 from synth.schemas import Caller
-from synth.services import approvals, branches, dialogues, turns
+from synth.services import approvals, branches, dialogue_search, dialogues, turns
 
 LOGIN = "/login/"
 N_DIALOGUES = 60
@@ -46,8 +46,13 @@ def page(view: View) -> Callable[..., HttpResponseBase]:
 @require_GET
 @page
 def index(request: HttpRequest) -> HttpResponse:
-    """A person's dialogues, and a way to begin one."""
-    return render(request, "synth/chat_index.html", _sidebar(caller_of(request)))
+    """A person's dialogues, those where something is found (`q`), and a way to begin one."""
+    caller = caller_of(request)
+    words = dialogue_search.words_of(request.GET.get("q", ""))
+    found = _found(caller, words) if words else []
+    return render(
+        request, "synth/chat_index.html", {**_sidebar(caller), "words": " ".join(words), "found": found}
+    )
 
 
 @require_POST
@@ -173,7 +178,7 @@ def change(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
     elif what == "unarchive":
         dialogues.unarchive(row)
     elif what == "delete":
-        dialogues.delete(row)
+        dialogues.delete(row, by=row.person, door="chat")
     else:
         raise Invalid("There is no such change.", field="what")
     if what in ("archive", "delete"):
@@ -207,6 +212,13 @@ def _branch(request: HttpRequest, row: Dialogue) -> HttpResponse:
 
 def _thread(row: Dialogue) -> dict[str, Any]:
     return {"dialogue": row, "thread": thread.read(row)}
+
+
+def _found(caller: Caller, words: list[str]) -> list[tuple[Dialogue, str]]:
+    """The newest dialogues that hold the words, each with a line around these."""
+    rows = list(dialogue_search.find(selectors.dialogues_of(caller.person), words)[:N_DIALOGUES])
+    snippets = dialogue_search.snippets(rows, words)
+    return [(row, snippets.get(row.pk, "")) for row in rows]
 
 
 def _sidebar(caller: Caller) -> dict[str, Any]:

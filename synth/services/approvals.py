@@ -83,8 +83,12 @@ def one_seen(caller: Caller, approval_id: UUID) -> Approval:
     """One of `seen`; NotFound otherwise."""
     row = seen(caller).filter(pk=approval_id).first()
     if row is None:
-        raise NotFound("There is no such approval.", code="approval_not_found")
+        raise _gone()
     return row
+
+
+def _gone() -> NotFound:
+    return NotFound("There is no such approval.", code="approval_not_found")
 
 
 def may_decide(caller: Caller, row: Approval) -> bool:
@@ -110,7 +114,10 @@ def decide(approval_id: UUID, decision: str, *, by: Caller, scope: int = 0, door
             raise NotAllowed("Only who may cause this action may allow it.")
         _check(row, decision, scope)
         with transaction.atomic():
-            _lapse(row, now())
+            try:
+                _lapse(row, now())
+            except Approval.DoesNotExist:
+                raise _gone() from None
             late = None if row.status == S.PENDING else _too_late(row)
             if late is None:
                 _decided(row, decision, by, scope, door)

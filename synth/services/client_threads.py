@@ -42,9 +42,17 @@ def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
             except Conflict as error:
                 if error.code not in ("turn_running", "approval_open", "dialogue_gone"):
                     raise
-        dialogue = dialogues.create(agent, caller.person, metadata={"door": DOOR})
+        dialogue = dialogues.create(
+            agent, caller.person, title=_title(asked), metadata={"door": DOOR}, greets=False
+        )
         history = [*parts.before, *([parts.answer] if parts.answer else [])]
         return _say(caller, dialogue, _copied(dialogue, caller.person, history), asked, parts)
+
+
+def _title(asked: Asked) -> str:
+    """By what the person said first, which here may be part of the history."""
+    said = (m.text for m in asked.messages if m.role == "user" and m.text.strip())
+    return dialogues.title_by_rule(next(said, ""))
 
 
 def _found(caller: Caller, agent: Agent, parts: Split) -> tuple[Dialogue, Message] | None:

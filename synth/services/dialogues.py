@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import structlog
 from django.db import transaction
 from django.utils.timezone import now
 
-from synth import faults, registries
+from synth import faults
 from synth.errors import Conflict
 from synth.models import (
     Agent,
@@ -24,14 +23,17 @@ from synth.models import (
     Person,
     ToolkitOrigin,
 )
-from synth.services import fields, forget
+from synth.openai.frontends import title_of
+from synth.services import audit, cards, fields, forget
+from synth.services.deadlocks import repeated
 
 if TYPE_CHECKING:
     from synth.services.erase import Erasure
 
 MAX_TITLE_CHARS = 200
 MAX_CONTENT_CHARS = 32_000
-log = structlog.get_logger(__name__)
+DELETE = "dialogue_delete"
+faults.declare("dialogues.create.before", "a dialogue and its greeting are written, the transaction is open")
 faults.declare(
     "dialogues.delete.before", "a dialogue and its prompts are gone, the transaction is still open"
 )
@@ -51,27 +53,67 @@ def create(
     metadata: Mapping[str, Any] | None = None,
     toolkit: str = "default",
     toolkit_origin: str = ToolkitOrigin.DEFAULT,
+    greets: bool = True,
 ) -> Dialogue:
-    """Begin a dialogue. Conflict `agent_archived`; Invalid for a title that is too long.
+    """Begin a dialogue; an agent that came with a character card says its first greeting, if it `greets`.
 
-    Whether the agent is open to the person is the caller's question (`selectors.agents_seen`).
+    Conflict `agent_archived`; Invalid for a title that is too long. Whether the agent is open to the person
+    is the caller's question (`selectors.agents_seen`).
     """
     refuse_archived(agent)
-    return Dialogue.objects.create(
-        agent=agent, person=person, title=_title(title), is_scratch=scratch, metadata=dict(metadata or {}),
-        toolkit=toolkit, toolkit_origin=toolkit_origin,
-    )  # fmt: skip
+    with transaction.atomic():
+        row = Dialogue.objects.create(
+            agent=agent, person=person, title=_title(title), is_scratch=scratch,
+            metadata=dict(metadata or {}), toolkit=toolkit, toolkit_origin=toolkit_origin,
+        )  # fmt: skip
+        if greets:
+            _greet(row)
+        faults.point("dialogues.create.before")
+    return row
+
+
+def _greet(row: Dialogue) -> None:
+    """The first greeting of the agent's card; `alternates` says how many others the card has."""
+    person = row.person
+    texts = cards.greetings(row.agent, person.get_full_name() or person.username)
+    found = [text for text in (raw.replace("\x00", "")[:MAX_CONTENT_CHARS].strip() for raw in texts) if text]
+    if found:
+        row.active_leaf = Message.objects.create(
+            dialogue=row,
+            role=MessageRole.PROACTIVE,
+            content=found[0],
+            metadata={"kind": "greeting", "alternates": len(found) - 1},
+        )
+        row.save(update_fields=["active_leaf"])
 
 
 def rename(dialogue: Dialogue, title: str) -> Dialogue:
-    """Give a title; a blank one takes it away."""
+    """Give a title; a blank one takes it away, and no other comes in its place."""
     dialogue.title = _title(title)
     dialogue.save(update_fields=["title"])
     return dialogue
 
 
+def name_by(row: Dialogue, said: Message) -> None:
+    """An untitled dialogue is named by what its person said first; part of the transaction that saves it."""
+    if row.title:
+        return
+    earlier = Message.objects.filter(dialogue=row, role=MessageRole.USER).exclude(pk=said.pk)
+    if not earlier.exists():
+        row.title = title_by_rule(said.content)
+        row.save(update_fields=["title"])
+
+
+def title_by_rule(words: str) -> str:
+    """A title from what somebody said; blank for words without any."""
+    return " ".join(title_of(words).split())[:MAX_TITLE_CHARS] if words.strip() else ""
+
+
 def archive(dialogue: Dialogue) -> Dialogue:
-    """Put a dialogue away; a typed message brings it back. Conflict `turn_running`. Safe to repeat."""
+    """Put a dialogue away; what is said in it brings it back. Safe to repeat.
+
+    Conflict `turn_running` while an answer is on its way, `approval_open` while a question is.
+    """
     with transaction.atomic():
         row = lock(dialogue.pk)
         refuse_running(row)
@@ -82,51 +124,53 @@ def archive(dialogue: Dialogue) -> Dialogue:
 
 
 def unarchive(dialogue: Dialogue) -> Dialogue:
-    """Bring a dialogue back. Safe to repeat."""
+    """Bring a dialogue back; retention counts from now. Safe to repeat."""
     with transaction.atomic():
         row = lock(dialogue.pk)
-        row.archived_at = None
-        row.save(update_fields=["archived_at"])
+        if row.archived_at is not None:
+            row.archived_at, row.unarchived_at = None, now()
+            row.save(update_fields=["archived_at", "unarchived_at"])
     return row
 
 
-def delete(dialogue: Dialogue) -> dict[str, int]:
-    """Delete a dialogue, its messages, the text of its prompts and replies, its judgment runs; rows by table.
+@repeated
+def delete(dialogue: Dialogue, *, by: Person | None = None, door: str = "rest") -> dict[str, int]:
+    """Delete a dialogue and every trace of it: the receipt, rows by table.
 
-    Diary entries that sum up its sittings go too. Conflict `turn_running` while an answer is on its way,
-    `dialogue_gone` when somebody was faster.
+    Messages, questions and grants, the text of its prompts and replies, judgment runs, cards, and the diary
+    entries that sum up its sittings. Conflict `turn_running` or `approval_open` while an answer is on its
+    way, `dialogue_gone` when somebody was faster.
     """
-    from synth.services import sittings
+    from synth.services import dialogue_deletion
 
-    with transaction.atomic():
-        row = lock(dialogue.pk)
-        refuse_running(row)
-        counts: Counter[str] = Counter(forget.forget_sessions([session(row)]))
-        counts.update(sittings.forget_of([row]))
-        counts.update(_of_apps(row))
-        counts.update(row.delete()[1])
-        faults.point("dialogues.delete.before")
-    return {table: n for table, n in sorted(counts.items()) if n}
-
-
-def _of_apps(dialogue: Dialogue) -> Counter[str]:
-    """What other apps keep of the dialogue goes with it."""
-    from synth.services.erase import Erasure
-    from synth.services.traces import Traces
-
-    erasure = Erasure(None, None, Traces(), now(), (session(dialogue),))
-    counts: Counter[str] = Counter()
-    for _, eraser in registries.erasers.items():
-        counts.update(eraser(erasure))
+    who = by or dialogue.person
+    with audit.refusals(who, door=door, action=DELETE, object=dialogue, agent=dialogue.agent):
+        with transaction.atomic():
+            row = lock(dialogue.pk)
+            refuse_running(row)
+            counts = dialogue_deletion.remove(row, keeps_diary=False)
+            note_deleted(row, who, door, counts)
+            faults.point("dialogues.delete.before")
     return counts
+
+
+def note_deleted(row: Dialogue, who: Person | str, door: str, counts: Mapping[str, int]) -> None:
+    """The audit entry of a deletion, with its receipt."""
+    audit.record(
+        who, door=door, action=DELETE, object=f"synth.dialogue:{row.pk}", agent=row.agent,
+        after={"removed": dict(counts)},
+    )  # fmt: skip
 
 
 def erase_of(erasure: Erasure) -> dict[str, int]:
     """Part of erasing a person: forget what was sent and answered in their dialogues, then delete these."""
     if erasure.person is None:
         return {}
-    rows = Dialogue.objects.select_for_update().filter(person=erasure.person)
+    from synth.services import dialogue_deletion
+
+    rows = list(Dialogue.objects.select_for_update().filter(person=erasure.person))
     counts: Counter[str] = Counter(forget.forget_sessions([session(row) for row in rows]))
+    counts.update(dialogue_deletion.forget_around(rows))
     counts.update(Dialogue.objects.filter(person=erasure.person).delete()[1])
     return {table: n for table, n in sorted(counts.items()) if n}
 
@@ -184,8 +228,11 @@ def refuse_running(dialogue: Dialogue) -> None:
     """Conflict `turn_running`, with who asked and when, while an answer is on its way in this dialogue;
     `approval_open` where it waits for a person's word.
     """
-    settle_crashed(now(), dialogue)
-    running = Message.objects.filter(dialogue=dialogue, status=MessageStatus.STREAMING).first()
+    streaming = Message.objects.filter(dialogue=dialogue, status=MessageStatus.STREAMING)
+    running = streaming.first()
+    if running is not None and running.lease_until is not None and running.lease_until <= now():
+        settle_crashed(now(), dialogue)
+        running = streaming.first()
     if running is not None:
         if question := Approval.objects.filter(answer=running, status=ApprovalStatus.PENDING).first():
             raise Conflict(
@@ -206,8 +253,11 @@ def refuse_running(dialogue: Dialogue) -> None:
 
 def touch(dialogue: Dialogue, *, leaf: Message) -> None:
     """Something was said: the branch shown ends at `leaf`, and the dialogue is no longer put away."""
-    dialogue.active_leaf, dialogue.at, dialogue.archived_at = leaf, now(), None
-    dialogue.save(update_fields=["active_leaf", "at", "archived_at"])
+    at = now()
+    if dialogue.archived_at is not None:
+        dialogue.unarchived_at = at
+    dialogue.active_leaf, dialogue.at, dialogue.archived_at = leaf, at, None
+    dialogue.save(update_fields=["active_leaf", "at", "archived_at", "unarchived_at"])
 
 
 def _title(title: str) -> str:

@@ -205,6 +205,7 @@ def _say(
             metadata={"request": request} if key else {},
             dedupe_key=f"post:{key}" if key else "",
         )
+        dialogues.name_by(row, said)
         opened = _placeholder(row, said, terms)
         faults.point("turns.open.before")
     faults.point("turns.open.after")

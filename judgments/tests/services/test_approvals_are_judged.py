@@ -270,8 +270,9 @@ def test_long_arguments_are_cut_at_two_thousand_characters(dialogue, judgments):
     assert len(judgments.runs(NAME)[0].state["action"]) == 2_000
 
 
-def test_of_a_scratch_dialogue_nothing_is_kept_so_nothing_is_allowed(judgments, add):
+def test_in_a_scratch_dialogue_nothing_is_asked_or_done(judgments, add):
     add()
     scratch = dialogues.create(agents.create(slug="wren", name="Wren"), people.ensure("pia"), scratch=True)
     judgments.answer(NAME, 1.0)
-    assert isinstance(tried(scratch)[0], Waiting) and not judgments.runs(NAME)
+    _, outcome = ask(scratch)
+    assert outcome.code == "scratch" and not judgments.runs(NAME) and not Approval.objects.exists()
