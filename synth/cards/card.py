@@ -20,11 +20,10 @@ LISTS = ("alternate_greetings", "tags")
 EXTENSION = "synth"
 SOMEBODY = "the person you talk to"
 MAX_LORE = 2_000
-_CHAR = re.compile(r"\{\{\s*char\s*\}\}|<BOT>|<CHAR>", re.IGNORECASE)
-_USER = re.compile(r"\{\{\s*user\s*\}\}|<USER>", re.IGNORECASE)
-_COMMENT = re.compile(
-    r"\{\{//.*?\}\}|\{\{\s*(?:comment|hidden_key)\s*:.*?\}\}|\{\{\s*original\s*\}\}", re.DOTALL
-)
+MAX_GREETINGS = 200
+MAX_NAME_CHARS = 100  # of a name as it is put into texts; a longer one could make a text of any size
+_NAMES = re.compile(r"(\{\{\s*char\s*\}\}|<BOT>|<CHAR>)|\{\{\s*user\s*\}\}|<USER>", re.IGNORECASE)
+_COMMENT = re.compile(r"\{\{(?://|\s*(?:comment|hidden_key)\s*:|\s*original\s*(?=\}\}))")
 
 
 class BadCard(ValueError):
@@ -59,12 +58,17 @@ class Card:
 
     @property
     def name(self) -> str:
-        """The character's name on one line."""
-        return " ".join(self.texts["name"].split())
+        """The character's name on one line, cut where it is far too long for one."""
+        return _short(self.texts["name"])
 
     @property
     def persona(self) -> str:
         """The card's texts as one persona, its placeholders filled in."""
+        return self.filled(self.raw_persona)
+
+    @property
+    def raw_persona(self) -> str:
+        """The same with its placeholders."""
         told = [
             self.texts["system_prompt"],
             self.texts["description"],
@@ -73,21 +77,25 @@ class Card:
             _titled(f"How {self.name} speaks:\n", self.texts["mes_example"]),
             self.texts["post_history_instructions"],
         ]
-        return self.filled("\n\n".join(text.strip() for text in told if text.strip()))
+        return "\n\n".join(text.strip() for text in told if text.strip())
 
     def filled(self, text: str, user: str = SOMEBODY) -> str:
         """The text with the names of the character and of the person it talks to."""
-        text = _COMMENT.sub("", text)
-        text = _CHAR.sub(lambda _: self.nickname or self.name, text)
-        return clean_text(_USER.sub(lambda _: user, text)).strip()
+        char = self.nickname or self.name
+        # In one go: a name that looks like a placeholder stays a name.
+        filled = _NAMES.sub(lambda found: char if found[1] else user, _without_comments(text))
+        return clean_text(filled).strip()
 
 
 def read(raw: str) -> Card:
     """The card in a JSON text. BadCard names the field that is wrong."""
     try:
         whole = RawObject(raw)
+        _look_into(whole)
     except (ValueError, RecursionError) as error:
         raise BadCard(f"The card is not a JSON object: {error}"[:200]) from None
+    if "\x00" in raw:
+        raise BadCard("The card holds a NUL character.")
     spec = whole.get("spec")
     if spec is not None and not (isinstance(spec, str) and spec in SPECS):
         raise BadCard(f"{str(spec)[:60]!r} is no version of a card known here.", "spec")
@@ -106,8 +114,8 @@ def read(raw: str) -> Card:
         spec=str(spec or V1),
         raw=raw,
         texts=texts,
-        nickname=" ".join(_text(data, "nickname", prefix).split()),
-        greetings=tuple(text for text in greetings if text.strip()),
+        nickname=_short(_text(data, "nickname", prefix)),
+        greetings=tuple(text for text in greetings if text.strip())[:MAX_GREETINGS],
         lore=tuple(_lore(data.get("character_book"), warnings)),
         extension=ours if isinstance(ours, dict) else {},
         warnings=tuple(warnings),
@@ -191,6 +199,32 @@ def _texts(data: Mapping[str, Any], name: str, warnings: list[str]) -> list[str]
         warnings.append(f"{name} is no list and was passed over.")
         return []
     return [text for text in raw if isinstance(text, str)]
+
+
+def _look_into(whole: RawObject) -> None:
+    """ValueError for inner objects that could not be written back member by member."""
+    data = whole.raw("data")
+    if data.startswith("{"):
+        extensions = RawObject(data).raw("extensions")
+        if extensions.startswith("{"):
+            RawObject(extensions)
+
+
+def _short(name: str) -> str:
+    return " ".join(name.split())[:MAX_NAME_CHARS].strip()
+
+
+def _without_comments(text: str) -> str:
+    """The text without its notes and `{{original}}`; each ends at the next `}}`, one without an end stays."""
+    kept: list[str] = []
+    at = 0
+    while match := _COMMENT.search(text, at):
+        end = text.find("}}", match.end())
+        if end < 0:
+            break
+        kept.append(text[at : match.start()])
+        at = end + 2
+    return "".join([*kept, text[at:]])
 
 
 def _titled(title: str, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -10,6 +11,12 @@ from collections.abc import Mapping
 CARD = "card.json"
 MAX_FILES = 2_000
 MAX_UNPACKED = 64 * 1024 * 1024
+MAX_CARD = 16 * 1024 * 1024
+# Whatever Python's zip reader raises for a damaged or unknown archive.
+_BROKEN = (
+    zipfile.BadZipFile, RuntimeError, OSError, ValueError, EOFError, NotImplementedError, zlib.error,
+    lzma.LZMAError,
+)  # fmt: skip
 
 
 class BadCharx(ValueError):
@@ -17,9 +24,13 @@ class BadCharx(ValueError):
 
 
 def read(packed: bytes) -> str:
-    """The text of the card inside. BadCharx otherwise."""
+    """The text of the card inside. BadCharx otherwise, also where another file cannot be read."""
     with _opened(packed) as archive:
         raw = _read(archive, CARD)
+        for info in archive.infolist():
+            _read(archive, info.filename)
+    if len(raw) > MAX_CARD:
+        raise BadCharx(f"{CARD} is larger than {MAX_CARD // 2**20} MiB.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -59,7 +70,7 @@ def file(packed: bytes, name: str) -> bytes:
 def _opened(packed: bytes) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(packed))
-    except (zipfile.BadZipFile, OSError, ValueError):
+    except _BROKEN:
         raise BadCharx("This is not a CHARX archive.") from None
     infos = archive.infolist()
     if len(infos) > MAX_FILES or sum(info.file_size for info in infos) > MAX_UNPACKED:
@@ -74,7 +85,7 @@ def _read(archive: zipfile.ZipFile, name: str) -> bytes:
             data = member.read(MAX_UNPACKED + 1)
     except KeyError:
         raise BadCharx(f"The archive has no {name}.") from None
-    except (zipfile.BadZipFile, RuntimeError, OSError, ValueError, EOFError, NotImplementedError, zlib.error):
+    except _BROKEN:
         raise BadCharx(f"{name} in the archive cannot be read.") from None
     if len(data) > MAX_UNPACKED:
         raise BadCharx(f"{name} in the archive is too large.")

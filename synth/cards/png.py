@@ -30,9 +30,10 @@ def read(png: bytes) -> dict[str, str]:
     """The card texts by keyword. BadPng for a broken file; a text that is no base64 of UTF-8 too."""
     found: dict[str, str] = {}
     for chunk in _chunks(png):
-        keyword, text = _text(chunk)
+        keyword, rest = _keyword(chunk)
+        # Of doubled ones the first counts. The others are not even unpacked: each could be a bomb.
         if keyword in KEYWORDS and keyword not in found:
-            found[keyword] = _decoded(text)
+            found[keyword] = _decoded(_text(chunk.kind, rest))
     return found
 
 
@@ -45,9 +46,17 @@ def write(png: bytes, texts: dict[str, str]) -> bytes:
                 if keyword in texts:
                     packed = base64.b64encode(texts[keyword].encode())
                     parts.append(_made(b"tEXt", keyword.encode() + b"\x00" + packed))
-        if _text(chunk)[0] not in KEYWORDS:
+        if _keyword(chunk)[0] not in KEYWORDS:
             parts.append(chunk.raw)
     return b"".join(parts)
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether it is a PNG with nothing broken in its chunks."""
+    try:
+        return sum(1 for _ in _chunks(data)) > 0
+    except BadPng:
+        return False
 
 
 def plain(seed: bytes, width: int = 256, height: int = 384) -> bytes:
@@ -83,20 +92,24 @@ def _chunks(png: bytes) -> Iterator[_Chunk]:
     raise BadPng("The PNG is cut off.")
 
 
-def _text(chunk: _Chunk) -> tuple[str, bytes]:
-    """Keyword and text of a text chunk, unpacked; blanks for any other chunk."""
+def _keyword(chunk: _Chunk) -> tuple[str, bytes]:
+    """Keyword of a text chunk and what follows it; blanks for any other chunk."""
     if chunk.kind not in _TEXTS:
         return "", b""
     raw_keyword, _, rest = chunk.data.partition(b"\x00")
-    keyword = raw_keyword.decode("latin-1").lower()
-    if keyword not in KEYWORDS or chunk.kind == b"tEXt":
-        return keyword, rest
-    if chunk.kind == b"zTXt":
-        return keyword, _unpacked(rest[1:])
+    return raw_keyword.decode("latin-1").lower(), rest
+
+
+def _text(kind: bytes, rest: bytes) -> bytes:
+    """The text of a text chunk, unpacked."""
+    if kind == b"tEXt":
+        return rest
+    if kind == b"zTXt":
+        return _unpacked(rest[1:])
     is_packed, after = rest[:1] == b"\x01", rest[2:]
     _language, _, after = after.partition(b"\x00")
     _translated, _, text = after.partition(b"\x00")
-    return keyword, _unpacked(text) if is_packed else text
+    return _unpacked(text) if is_packed else text
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -14,6 +14,9 @@ from typing import Any
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
+# Far beyond any card; a text made of nothing but members would take a hundred times its size in memory.
+MAX_MEMBERS = 10_000
+MAX_DEPTH = 100
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,13 @@ class RawObject:
     """An object's members in their order. Of a doubled key the last one counts, as for `json.loads`."""
 
     def __init__(self, text: str) -> None:
-        """ValueError unless `text` is one JSON object and nothing else."""
+        """ValueError unless `text` is one JSON object and nothing else, or for far too much in it."""
         self.head, self.tail = "", ""
-        self._members = list(self._scan(text))
+        self._members: list[Member] = []
+        for member in self._scan(text):
+            if len(self._members) == MAX_MEMBERS:
+                raise ValueError(f"an object has more than {MAX_MEMBERS} members")
+            self._members.append(member)
 
     def __str__(self) -> str:
         inner = ",".join(f"{m.before}{m.raw_key}{m.colon}{m.raw_value}{m.after}" for m in self._members)
@@ -107,7 +114,9 @@ class RawObject:
             if not isinstance(key, str):
                 raise ValueError("a key must be a string")
             colon_end = _blanks(text, _expect(text, _blanks(text, key_end), ":"))
-            _, value_end = _value(text, colon_end)
+            value, value_end = _value(text, colon_end)
+            if _is_deep(value):
+                raise ValueError("nested too deeply")
             end = _blanks(text, value_end)
             yield Member(
                 before,
@@ -124,6 +133,21 @@ class RawObject:
         self.tail = text[at + 1 :]
         if self.tail.strip(" \t\r\n"):
             raise ValueError("something follows the object")
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether containers stand in each other beyond the limit; Python's own depends on its stack."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for item in level if isinstance(item, dict | list) for inner in _inside(item)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(item: dict[str, Any] | list[Any]) -> list[Any]:
+    values = item.values() if isinstance(item, dict) else item
+    return [value for value in values if isinstance(value, dict | list)]
 
 
 def _blanks(text: str, at: int) -> int:

@@ -20,6 +20,9 @@ from synth.services import agents, fields, memories
 
 MAX_KIB = 16 * 1024
 FORMATS = ("json", "png", "charx")
+MAX_GREETING_CHARS = 32_000
+# Placeholders and notes may fill a card beyond what stays of it, but not to this.
+_MAX_RAW_CHARS = 4 * agents.MAX_PERSONA_CHARS
 TYPES = {"json": "application/json", "png": "image/png", "charx": "application/zip"}
 _MAIN_IMAGE = "assets/icon/images/main.png"
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
@@ -91,12 +94,13 @@ def export_card(agent: Agent, form: str, extension: Mapping[str, Any]) -> Export
 
 
 def greetings(agent: Agent, user: str) -> list[str]:
-    """What the agent may say first, by its card; none for an agent without one."""
+    """What the agent may say first, by its card, each of 32,000 characters at most; else none."""
     row = CharacterCard.objects.filter(agent=agent).only("text").first()
     if row is None:
         return []
     card = cards.read(row.text)
-    return [text for text in (card.filled(raw, user) for raw in card.greetings) if text]
+    filled = (card.filled(raw[:MAX_GREETING_CHARS], user) for raw in card.greetings)
+    return [text for text in filled if text]
 
 
 def _unpacked(raw: bytes) -> _File:
@@ -107,7 +111,7 @@ def _unpacked(raw: bytes) -> _File:
             texts = png.read(raw)
             if not texts:
                 raise Invalid("There is no card in this picture.", field="file", code="bad_card")
-            return _File(texts.get("ccv3") or texts["chara"], picture=raw)
+            return _File(texts.get("ccv3") or texts.get("chara", ""), picture=raw)
         if not raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             return _File(charx.read(raw), archive=raw)
         return _File(raw.decode("utf-8-sig"))
@@ -131,17 +135,17 @@ def _packed(form: str, text: str, agent: Agent, row: CharacterCard | None) -> by
 
 
 def _icon(archive: bytes) -> bytes:
-    """The first PNG of an archive."""
+    """The first whole PNG of an archive."""
     for name in charx.files(archive) if archive else []:
         if name.lower().endswith(".png"):
             data = charx.file(archive, name)
-            if data.startswith(png.SIGNATURE):
+            if png.is_whole(data):
                 return data
     return b""
 
 
 def _persona(card: Card) -> dict[str, Any]:
-    if len(card.persona) > agents.MAX_PERSONA_CHARS:
+    if len(card.raw_persona) > _MAX_RAW_CHARS or len(card.persona) > agents.MAX_PERSONA_CHARS:
         raise Invalid(
             f"The card's texts make a persona of over {agents.MAX_PERSONA_CHARS} characters.",
             field="data.description", code="too_long",
@@ -166,7 +170,7 @@ def _extension(card: Card, warnings: list[str]) -> dict[str, Any]:
 
 
 def _created(card: Card, slug: str, values: Mapping[str, Any], by: Person | None, door: str) -> Agent:
-    name = card.name.replace("\x00", "")[:100].strip()
+    name = card.name.replace("\x00", "").strip()
     if slug:
         return agents.create(slug=slug, name=name, by=by, door=door, **values)
     base = _slug_of(name)
@@ -183,12 +187,15 @@ def _created(card: Card, slug: str, values: Mapping[str, Any], by: Person | None
 
 def _slug_of(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return _NOT_SLUG.sub("-", plain).strip("-")[:60] or "agent"
+    return _NOT_SLUG.sub("-", plain).strip("-")[:60].strip("-") or "agent"
 
 
 def _keep_lore(agent: Agent, card: Card) -> list[str]:
     warnings: list[str] = []
     for n, lore in enumerate(card.lore, 1):
+        if len(lore.text) + len(lore.name) > memories.MAX_BYTES:
+            warnings.append(f"Entry {n} of the book was passed over: it is too long.")
+            continue
         tags = [key.strip()[:100] for key in lore.keys if key.strip()][: memories.MAX_TAGS]
         try:
             text = card.filled(f"{lore.name.strip()}: {lore.text}" if lore.name.strip() else lore.text)
