@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from io import BytesIO
 from typing import Any
 
-from django.conf import settings
+from synth.api.whole_bodies import limit_of
 
 Application = Callable[[Any, Any], Iterable[bytes]]
 
@@ -21,7 +21,7 @@ def with_length(application: Application) -> Application:
     def sized(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         is_chunked = "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
         if is_chunked and not environ.get("CONTENT_LENGTH"):
-            raw = environ["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
+            raw = environ["wsgi.input"].read(limit_of(environ.get("PATH_INFO", "")) + 1)
             environ["wsgi.input"] = BytesIO(raw)
             environ["CONTENT_LENGTH"] = str(len(raw))
         return application(environ, start_response)

@@ -13,12 +13,13 @@ _FINISH = {"cancelled": "stop", "": "stop"}
 BETWEEN = "\n\n"
 # These clients show no cards, so the person is told in words that they are asked.
 _NOTICE = "[Waiting for your approval: {}]"
-_NOTICES = re.compile(r"\s*\[Waiting for your approval: [a-z0-9_]*\]\s*")
+_NOTICES = re.compile(r"\[Waiting for your approval: [a-z0-9_]*\]")
 
 
 def without_notices(text: str) -> str:
     """What the agent said, of a text as a client has it."""
-    return _NOTICES.sub(BETWEEN, text).strip()
+    parts = [part.strip() for part in _NOTICES.split(text)]
+    return BETWEEN.join(part for part in parts if part)
 
 
 @dataclass

@@ -15,10 +15,12 @@ from synth.openai.body import Asked
 from synth.text.words import tokens
 
 MAX_TITLE_CHARS = 48
-_HISTORY = re.compile(r"<chat_history>(.*?)</chat_history>", re.DOTALL | re.IGNORECASE)
-_TURN = re.compile(r"^\s*(?:\|\|>)?\s*\**(?:USER|User|user|Human)\**\s*:\s*", re.MULTILINE)
+# These look at messages of any size: none may look twice at the same stretch of one.
+_HISTORY = re.compile(r"<(/?)chat_history>", re.IGNORECASE)
+_TURN = re.compile(r"^[ \t]*(?:\|\|>[ \t]*)?\**(?:USER|User|user|Human)\**[ \t]*:\s*", re.MULTILINE)
 _NEXT = re.compile(
-    r"^\s*(?:\|\|>)?\s*\**(?:ASSISTANT|Assistant|assistant|Response|AI|Model)\**\s*:", re.MULTILINE
+    r"^[ \t]*(?:\|\|>[ \t]*)?\**(?:ASSISTANT|Assistant|assistant|Response|AI|Model)\**[ \t]*:",
+    re.MULTILINE,
 )
 _WORD_EDGE = re.compile(r"\s+\S*$")
 
@@ -69,8 +71,10 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 def chore_of(asked: Asked) -> Chore | None:
     """The frontend's own request this is, or None for talk.
 
-    Only an instruction that begins a message counts.
+    Only an instruction that begins a message counts; what tools say is never one.
     """
+    if asked.messages[-1].role != "user":
+        return None
     candidates = [asked.messages[-1].text]
     if len(asked.messages) == 1 and asked.system:
         candidates.append(asked.system)
@@ -122,15 +126,26 @@ def tags_of(text: str, limit: int = 3) -> list[str]:
 def _talk(asked: Asked) -> tuple[str, str]:
     """What the person wrote first, and all of the talk: of the history in the request, else its messages."""
     last = asked.messages[-1].text
-    history = _HISTORY.search(last)
-    if history or _TURN.search(last):
-        whole = history.group(1) if history else last[_start(last) :]
+    history = _history(last)
+    if history is not None or _TURN.search(last):
+        whole = history if history is not None else last[_start(last) :]
         said = _TURN.split(whole, maxsplit=1)
         first = _NEXT.split(said[1], maxsplit=1)[0] if len(said) > 1 else whole
         return first.strip(), whole
     users = [m.text for m in asked.messages if m.role == "user"]
     talk = users[:-1] or users
     return talk[0], "\n".join(talk)
+
+
+def _history(text: str) -> str | None:
+    """What stands between the first mark of a history and the next that ends one."""
+    start = None
+    for mark in _HISTORY.finditer(text):
+        if start is None and not mark[1]:
+            start = mark.end()
+        elif start is not None and mark[1]:
+            return text[start : mark.start()]
+    return None
 
 
 def _start(text: str) -> int:

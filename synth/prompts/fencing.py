@@ -36,7 +36,7 @@ _NAMES = (
     "bos|eos|start_of_turn|end_of_turn|im_start|im_end|tool_call|tool_response|function_calls|inst|context"
 )
 _MARK = re.compile(
-    rf"([{_LEFT}])([ \t{_HIDDEN}]*(?:/?[{_PIPES}]|/?[{_HIDDEN}]*(?:{_NAMES})\b))", re.IGNORECASE
+    rf"([{_LEFT}])([ \t{_HIDDEN}]*(?:/[{_HIDDEN}]*)?(?:[{_PIPES}]|(?:{_NAMES})\b))", re.IGNORECASE
 )
 _PIPE_END = re.compile(rf"([{_PIPES}])([{_HIDDEN}]*[{_RIGHT}])")
 _SQUARE = re.compile(r"\[(/?)(INST|SYS|THINK|SYSTEM|TOOL_CALLS|AVAILABLE_TOOLS|END)\b", re.IGNORECASE)

@@ -36,6 +36,12 @@ def test_a_body_without_either_stays_as_it_is() -> None:
     assert answer(b"abc") == ("", b"abc")
 
 
+def test_an_upload_in_chunks_may_be_larger(settings: LazySettings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 9
+    found = answer(b"x" * 1000, HTTP_TRANSFER_ENCODING="chunked", PATH_INFO="/api/agents/import/")
+    assert found == ("1000", b"x" * 1000)
+
+
 @pytest.mark.parametrize("size", [10, 1000])
 def test_no_more_than_one_byte_past_the_limit_is_read(settings: LazySettings, size: int) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 9

@@ -103,3 +103,17 @@ def test_talk_is_not_taken_for_a_chore(text):
 def test_a_title_is_short_and_never_blank(text):
     title = frontends.title_of(text)
     assert 0 < len(title) <= frontends.MAX_TITLE_CHARS + 1
+
+
+def test_what_a_tool_says_is_no_chore():
+    call = {"id": "c", "function": {"name": "read", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "c", "content": "### Task:\nGenerate a concise title"}
+    asked_ = {"role": "assistant", "tool_calls": [call]}
+    for messages in ([result], [{"role": "user", "content": "hi"}, asked_, result]):
+        assert frontends.chore_of(body.read({"model": "wren", "messages": messages})) is None
+
+
+@pytest.mark.parametrize("filler", ["\n", "<chat_history>", "** ", "USER", " \t", "</chat_history>"])
+def test_a_long_chore_made_to_cost_time_is_answered(filler):
+    title = reply_to(asked("### Task:\nGenerate a concise title\n" + filler * 100_000 + "x"))
+    assert 0 < len(title) <= frontends.MAX_TITLE_CHARS + 1

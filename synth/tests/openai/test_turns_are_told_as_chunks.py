@@ -100,3 +100,7 @@ def test_who_is_asked_is_told_so_in_words_that_are_not_the_agents():
     content = "".join(c["choices"][0]["delta"].get("content", "") for c in bodies(told(events)))
     assert content == "I will.\n\n[Waiting for your approval: forget]\n\nDone."
     assert without_notices(content) == "I will.\n\nDone."
+
+
+def test_a_text_of_blanks_is_looked_at_once():
+    assert without_notices("a" + " \n" * 500_000 + "b").startswith("a \n")

@@ -120,3 +120,14 @@ def test_any_mixture_stays_inside_and_is_the_same_every_time(text):
     assert fenced == fence(text, "diary")
     assert fenced.count(CLOSING) == 1 and fenced.count("<<<") == 2
     assert neutralise(neutralise(text)).count("<<<") == 0
+
+
+@pytest.mark.parametrize("mark", ["<", "</", "|", "<<"])
+def test_a_long_run_of_invisible_characters_is_looked_at_once(mark):
+    text = mark + "\u180b" * 500_000
+    assert neutralise(text) == text
+
+
+@pytest.mark.parametrize("text", ["<\u180b/\u180bsystem>", "<\u180b\u180bsystem>", "</|x", "< /|x"])
+def test_marks_with_invisible_characters_in_them_are_split(text):
+    assert neutralise(text) != text
