@@ -10,7 +10,7 @@ import sys
 import time
 from importlib.util import find_spec
 
-NAMES = ("recall", "prompt_assembly", "cycle", "idle", "systemone", "connections")
+NAMES = ("recall", "prompt_assembly", "cycle", "idle", "systemone", "connections", "streams")
 
 
 def run(name: str) -> bool:

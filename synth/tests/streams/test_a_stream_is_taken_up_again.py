@@ -11,7 +11,7 @@ from synth import liveness
 from synth.chat import events
 from synth.models import Message
 from synth.services import keys, people
-from synth.tests.streams.served import eventually
+from synth.tests.streams.served import Sse, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +87,7 @@ def test_answers_of_others_are_404(web, ten):
         status, _, body = web.get(ten.path, Authorization=f"Bearer {plain}")
         assert status == 404 and b"message_not_found" in body
     said = Message.objects.get(pk=ten.row.parent_id)
+    assert said.author is not None
     own = {"Authorization": f"Bearer {keys.issue(said.author, role='person').plain}"}
     assert web.get(f"/api/chat/stream?message={said.pk}", **own)[0] == 404
     assert web.get("/api/chat/stream?message=9223372036854775807", **own)[0] == 404
@@ -176,7 +177,7 @@ def test_a_killed_web_process_loses_nothing(own_web, ten, bearer):
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGKILL])
 def test_two_hundred_streams_lose_nothing_over_a_restart(own_web, ten, bearer, sig):
     clients = [own_web.open("GET", ten.path, **bearer) for _ in range(200)]
-    told = [[] for _ in clients]
+    told: list[list[Sse]] = [[] for _ in clients]
 
     def read(at):
         client = clients[at]

@@ -27,7 +27,7 @@ def ticket(client, body=None, **headers):
 
 def test_it_stands_for_its_caller_and_key(client, key, person):
     found = _read(ticket(client), "reminders")
-    assert found is not None and found[0] == person and found[1].prefix in key
+    assert found is not None and found[0] == person and found[1] is not None and found[1].prefix in key
     assert _read(ticket(client, {"stream": "chat"}), "chat") is not None
 
 

@@ -48,7 +48,11 @@ def asked(*headers: tuple[bytes, bytes], order: Any = None) -> tuple[list[Any], 
         sent.append(message)
 
     scope = {"type": "http", "method": "GET", "path": "/", "headers": list(headers), "query_string": b""}
-    asyncio.run(with_handoff(django)(scope, None, send))
+
+    async def one() -> None:
+        await with_handoff(django)(scope, None, send)
+
+    asyncio.run(one())
     return seen, sent
 
 

@@ -7,6 +7,7 @@ import json
 import signal
 import socket
 import struct
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def viewers(answer):
 
 
 def watch(web, answer, bearer) -> Client:
-    client = web.open("GET", answer.path, **bearer)
+    client: Client = web.open("GET", answer.path, **bearer)
     client.head()
     next(client.blocks())
     return client
@@ -96,17 +97,20 @@ def test_a_lease_is_renewed_and_runs_out_by_itself(web, own_web, begin, bearer):
     answer = begin()
     with watch(own_web, answer, bearer):
         assert eventually(lambda: viewers(answer) == 1)
-        ((_, first),) = liveness.client().zrange(events.viewers_key(answer.id), 0, -1, withscores=True)
-        assert eventually(lambda: liveness.client().zscore(*lease(answer)) > first, 12)
+        first = lease(answer)[1]
+        assert eventually(lambda: lease(answer)[1] > first, 12)
     own_web.kill(signal.SIGKILL)
     # A crash left the lease. It is over before somebody else's going is weighed.
-    liveness.client().zadd(events.viewers_key(answer.id), {lease(answer)[1]: first - 60})
+    liveness.client().zadd(events.viewers_key(answer.id), {lease(answer)[0]: first - 60})
     watch(web, answer, bearer).connection.close()
     assert eventually(lambda: reason(answer) == "left", 15)
 
 
-def lease(answer):
-    return events.viewers_key(answer.id), liveness.client().zrange(events.viewers_key(answer.id), 0, -1)[0]
+def lease(answer) -> tuple[str, float]:
+    """The one viewer of an answer, and when its lease ends."""
+    found: Any = liveness.client().zrange(events.viewers_key(answer.id), 0, -1, withscores=True)
+    ((member, until),) = found
+    return str(member), float(until)
 
 
 def test_a_reset_before_the_body_is_a_going_too(web, begin, bearer):
