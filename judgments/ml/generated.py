@@ -99,12 +99,8 @@ def _noisy(rng: random.Random, text: str) -> str:
 
 def _decision(rng: random.Random, data: Seeds) -> Made:
     options = core_questions.of("growth.decision")["decision"]["criteria"]
-    said = [
-        "Shall I take this into how I see myself?",
-        "I wrote a new line about me.",
-        "How was your day?",
-        "What do you think of it?",
-    ]
+    # What was said before decides nothing; with few such lines a head would lean on them all the same.
+    said = data.get("agent_lines", []) + [talk for topic in data["topics"].values() for talk in topic["talk"]]
     pool = {k: [(code, p) for code, ps in v.items() for p in ps] for k, v in data["decision"].items()}
     while True:
         label = rng.choice(list(pool))

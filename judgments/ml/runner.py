@@ -141,13 +141,14 @@ def _read(payload: dict[str, Any]) -> Ask | Problem:
 
 
 def _language_model_mib() -> int:
-    """About what the named language model takes: its files, as float32 where they are halves."""
+    """About what the named language model takes as float32: files keep it in halves, a GGUF in less."""
     path = options.read(options.LANGUAGE_MODEL)
     if not path:
         return 0
     root = Path(path)
     files = [root] if root.is_file() else [*root.glob("*.safetensors"), *root.glob("*.gguf")]
-    return 2 * sum(file.stat().st_size for file in files if file.is_file()) // (1024 * 1024)
+    sizes = [file.stat().st_size * (4 if file.suffix == ".gguf" else 2) for file in files if file.is_file()]
+    return sum(sizes) // (1024 * 1024)
 
 
 def _language_model() -> Any:
