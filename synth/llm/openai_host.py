@@ -7,6 +7,7 @@ redirects, one deadline, and only the addresses looked up before.
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -85,7 +86,7 @@ def _plain(
     sink: Sink,
     idle_s: float | None = None,
 ) -> Completion:
-    with _client(host, found, deadline, sink, idle_s) as client, _troubles(sink):
+    with _client(host, found, deadline, sink, idle_s) as (client, _), _troubles(sink):
         return read_body(_post(client, _body(host, request)).text)
 
 
@@ -96,9 +97,9 @@ def _stream(
     if mode == "usage":
         body["stream_options"] = {"include_usage": True}
     reader = StreamReader()
-    with _client(host, found, deadline, sink, _idle_s()) as client, _troubles(sink, reader):
+    with _client(host, found, deadline, sink, _idle_s()) as (client, hang_up), _troubles(sink, reader):
         with contextlib.closing(_post(client, body, is_stream=True)) as response:
-            _read(response, reader, sink)
+            _read(response, reader, sink, hang_up)
         if sink.is_stopped() and not reader.is_over:
             raise LlmError("stopped")
         rest, completion = reader.end()
@@ -119,27 +120,28 @@ def _post(client: openai.OpenAI, body: dict[str, Any], *, is_stream: bool = Fals
     return response
 
 
-def _read(response: httpx.Response, reader: StreamReader, sink: Sink) -> None:
-    until = 0.0
+def _read(response: httpx.Response, reader: StreamReader, sink: Sink, hang_up: HangUp) -> None:
+    patience = threading.Timer(AFTER_END_S, hang_up)
+    patience.daemon = True
     try:
         for data in response.iter_raw():
             if words := reader.feed(data):
                 sink.text(words)
             if reader.is_done or sink.is_stopped():
                 return
-            if reader.is_over:
-                until = until or time.monotonic() + AFTER_END_S
-                if time.monotonic() > until:
-                    return
+            if reader.is_over and patience.ident is None:
+                patience.start()
     except Exception:
         if not reader.is_over:
             raise
+    finally:
+        patience.cancel()
 
 
 @contextmanager
 def _client(
     host: Host, found: Sequence[str], deadline: float, sink: Sink, idle_s: float | None = None
-) -> Iterator[openai.OpenAI]:
+) -> Iterator[tuple[openai.OpenAI, HangUp]]:
     import openai
 
     from synth.net.transport import HangUp, pinned_client, refuse_packed
@@ -150,7 +152,7 @@ def _client(
     with pinned_client(found, deadline, hang_up=hang_up, idle_s=idle_s) as http, sink.connected(hang_up):
         http.event_hooks = {"response": [refuse_packed]}
         try:
-            yield openai.OpenAI(
+            client = openai.OpenAI(
                 api_key=host.api_key or "none",
                 base_url=host.url,
                 max_retries=0,
@@ -158,6 +160,7 @@ def _client(
                 http_client=http,
                 default_headers=no_ids,
             )
+            yield client, hang_up
         finally:
             hang_up.let_go()
 

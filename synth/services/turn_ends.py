@@ -15,8 +15,8 @@ from django.db.models import F
 from django.utils.timezone import now
 
 from synth import faults
-from synth.chat import doorbell
-from synth.chat.publishing import Publisher, courier
+from synth.chat import doorbell, events
+from synth.chat.publishing import Publisher
 from synth.models import Dialogue, Message, MessageStatus, TurnState
 from synth.rowqueue import leases
 from synth.services import approvals, check_ins
@@ -128,13 +128,11 @@ def tell(publisher: Publisher, answer: Message) -> None:
 
     try:
         name, data = endings.of_row(answer)
-        if wait := answer.metadata.get("retry_after_s"):
-            data["retry_after_s"] = wait
-        if calls := answer.metadata.get("client_calls"):
-            data["tool_calls"] = calls
-        data.pop("message_id", None)
-        publisher.tell(name, **data)
-        courier().flush()
+        del data["message_id"]
+        if name == events.END:
+            publisher.end(**data)
+        else:
+            publisher.error(data["code"], data["message"], answer.metadata.get("retry_after_s"))
     except Exception:  # noqa: BLE001 - the answer is saved; viewers read the row
         log.exception("end_not_told", answer=answer.pk)
 

@@ -7,10 +7,11 @@ import re
 import threading
 import time
 import uuid
+from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth import liveness
@@ -20,7 +21,8 @@ from synth.chat.publishing import Publisher, courier
 
 
 def told(answer_id: int) -> list[Event]:
-    return [events.of_entry(*entry) for entry in liveness.client().xrange(events.stream_key(answer_id))]
+    entries: Any = liveness.client().xrange(events.stream_key(answer_id))
+    return [events.of_entry(*entry) for entry in entries]
 
 
 @pytest.fixture
@@ -63,9 +65,11 @@ def test_the_bell_says_the_same_as_the_stream(answer_id):
     publisher = Publisher(answer_id)
     publisher.delta("zwölf\nBoxkämpfer \U0001f600")
     publisher.error("llm_timeout", "Too late.", retry_after_s=3)
-    heard = []
+    heard: list[Event] = []
     while len(heard) < 2 and (message := listener.get_message(timeout=5)):
-        heard.append(events.of_bell(message["data"]))
+        event = events.of_bell(message["data"])
+        assert event is not None
+        heard.append(event)
     listener.close()
     assert heard == told(answer_id)
     assert heard[1].data == {
@@ -112,6 +116,7 @@ def test_without_redis_the_turn_goes_on(answer_id, settings):
     assert publisher.n == 2
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(st.characters()))
 def test_any_text_comes_through_the_wire_forms(text):
     data = {"text": text}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synth.chat import asked
@@ -34,7 +34,7 @@ def cut(text: str, at: list[int]) -> list[str]:
     return [text[a:b] for a, b in zip([0, *at], [*at, len(text)], strict=True)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts, st.data())
 def test_however_a_reply_is_cut_the_words_shown_are_the_words_kept(text, data):
     at = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=10)))
