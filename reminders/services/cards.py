@@ -14,7 +14,7 @@ import structlog
 from django.utils.timezone import now
 
 from reminders.models import Delivery, DeliveryStatus
-from reminders.services import dispatch
+from reminders.services import bells, dispatch
 from synth import selectors
 from synth.errors import Conflict, DomainError, NotFound
 from synth.services import approvals
@@ -77,6 +77,8 @@ def settle(approval_id: UUID) -> None:
     moved: dict[str, Any] = {"moved_at": now(), "lease_until": None}
     if card.filter(status=S.QUEUED).update(status=S.EXPIRED, **moved) == 0:
         card.filter(status__in=(S.SENT, S.SEEN)).update(status=end, **moved)
+    for row in card:
+        bells.moved(row)
 
 
 def erase(sessions: Iterable[str]) -> int:
