@@ -177,7 +177,7 @@ declare(
         "DIALOGUE_RETENTION_DAYS",
         "int",
         0,
-        "Days after its last use after which a dialogue is deleted; 0: never. Scratch dialogues go after one.",
+        "Days after its last use after which a dialogue is deleted; 0: never. Scratch ones go after one.",
         minimum=0,
         maximum=36_500,
     ),

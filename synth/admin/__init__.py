@@ -1,4 +1,4 @@
-"""The core in the admin site: persons, keys, agents, diary, memories, dialogues, what was allowed and done."""
+"""The core in the admin site: persons, keys, agents, diary, memories, dialogues, approvals, records."""
 
 from synth.admin import agents, approvals, dialogues, keeping, people, records, sittings
 

@@ -154,13 +154,7 @@ def start() -> None:
     if not _listeners:
         _listeners.append(Listener())
         _listeners[0].start()
-        threading.Thread(target=_warm_up, name="chat-warm-up", daemon=True).start()
-
-
-def _warm_up() -> None:
-    """Load the SDK before the first person waits for it."""
-    if hosts.is_remote():
-        import openai  # noqa: F401 - a second and 40 MB
+        threading.Thread(target=hosts.warm_up, name="chat-warm-up", daemon=True).start()
 
 
 def close() -> None:

@@ -47,10 +47,11 @@ def is_configured(agent: Agent | None = None, purpose: str = "chat") -> bool:
     return True
 
 
-def is_remote() -> bool:
-    """Whether calls go through the SDK, so that it is worth loading early."""
+def warm_up() -> None:
+    """Load the SDK where calls go through it, before the first person waits for it."""
     typed = (settings.LLM_BASE_URL or "").strip()
-    return bool(typed) and typed != "local" and not typed.startswith(scripted.PREFIX)
+    if typed and typed != "local" and not typed.startswith(scripted.PREFIX):
+        import openai  # noqa: F401 - a second and 40 MB
 
 
 def host_for(agent: Agent | None, purpose: str) -> Host:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 # Errors proper: an action's outcome has a code too, which goes to a model and not to a client.
 ERRORS = {"Conflict", "Invalid", "NotAllowed", "NotFound", "Refused", "TooMany", "Unauthenticated",
-          "Unavailable", "AuthenticationFailed", "ValidationError", "serializers.ValidationError"}  # fmt: skip
+          "Unavailable", "AuthenticationFailed", "ValidationError",
+          "serializers.ValidationError"}  # fmt: skip
 HOLE = "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -1,4 +1,4 @@
-"""A turn whose answer is being written, and its actions performed by hand: what the loop does, without a model."""
+"""A turn whose answer is being written, and its actions performed by hand: the loop without a model."""
 
 from __future__ import annotations
 
