@@ -9,7 +9,7 @@ import pytest
 from django.utils.timezone import now
 
 from synth import actions, registries
-from synth.actions import Waiting
+from synth.actions import Outcome, Waiting
 from synth.errors import Conflict, Invalid, NotAllowed, NotFound, Refused
 from synth.models import Approval, AuditEntry, Message, OutboxEvent
 from synth.services import agents, approvals, dialogues, people
@@ -56,8 +56,9 @@ def test_allowed_once_it_is_performed_once(dialogue, bell):
     second = again(answer)
     assert (second.code, second.is_ok, len(bell)) == ("already_performed", False, 1)
     done = AuditEntry.objects.get(action="bell_ring", outcome="done")
-    assert done.after["approval"] == str(row.pk)
+    assert done.after is not None and done.after["approval"] == str(row.pk)
     decided = AuditEntry.objects.get(action="approval_decide")
+    assert decided.after is not None
     assert (decided.actor, decided.after["status"]) == (dialogue.person, "allowed")
     told = OutboxEvent.objects.get(name="synth.approval_decided")
     assert told.payload == {"approval_id": str(row.pk), "status": "allowed"}
@@ -233,7 +234,8 @@ def test_a_background_turn_asks_nobody(agent, dialogue, bell):
     turn = turn_in(dialogue)
     turn.person = None
     outcome = actions.perform(turn, "bell_ring", None, call_id="c", answer=streaming(dialogue))
-    assert outcome.code == "needs_approval" and not Approval.objects.exists()
+    assert isinstance(outcome, Outcome) and outcome.code == "needs_approval"
+    assert not Approval.objects.exists()
     assert "bell_ring" not in {a.name for a in actions.available(turn)}
 
 

@@ -28,8 +28,7 @@ def test_what_is_said_and_answered_is_saved(dialogue):
     assert (call.session, call.purpose) == (f"dialogue:{dialogue.pk}", "chat")
     assert answer.fingerprint == call.fingerprint and answer.author is None
     parts = LlmCallPart.objects.filter(call=call).exclude(role="tools").order_by("position")
-    parts = parts.values_list("role", "part__text")
-    assert ("user", "Who are you?") in list(parts)
+    assert ("user", "Who are you?") in list(parts.values_list("role", "part__text"))
 
 
 def test_the_next_turn_sees_the_branch(dialogue):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.conf import settings as django_settings
@@ -20,7 +21,8 @@ from synth.tests.chat.running import told, until
 from synth.tests.chat.test_one_answer_at_a_time import database
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-SLOW = {"content": "one two three four five six seven eight nine ten " * 20, "token_s": 0.1}
+TEXT = "one two three four five six seven eight nine ten " * 20
+SLOW = {"content": TEXT, "token_s": 0.1}
 LISTENS = """
 import django
 django.setup()
@@ -51,6 +53,11 @@ def start():
         process.wait()
 
 
+def is_over(answer):
+    found = told(answer)
+    return bool(found) and found[-1].is_terminal
+
+
 def test_what_was_saved_is_kept_and_the_viewers_hear_of_the_end(dialogue, start):
     with ScriptedHost([SLOW, "Here I am."]) as host:
         worker = start(host)
@@ -64,13 +71,13 @@ def test_what_was_saved_is_kept_and_the_viewers_hear_of_the_end(dialogue, start)
         assert dialogues.settle_crashed(timezone.now()) == 1
         answer.refresh_from_db()
         assert (answer.status, answer.metadata["reason"]) == ("failed", "crashed")
-        assert answer.content == saved.content and SLOW["content"].startswith(answer.content)
+        assert answer.content == saved.content and TEXT.startswith(answer.content)
         assert not TurnState.objects.exists()
         last = told(answer)[-1]
         assert (last.n, last.name, last.data["code"]) == (n_told + 1, "error", "crashed")
         start(host)
         again = turns.begin(dialogue, dialogue.person, "Still there?").answer
-        until(lambda: told(again) and told(again)[-1].is_terminal, 120)
+        until(partial(is_over, again), 120)
     assert tree(dialogue)[-1] == ("assistant", "complete", "Here I am.")
 
 
@@ -83,7 +90,7 @@ def test_with_two_workers_every_turn_runs_once_and_a_dead_ones_row_is_not_begun_
         start(host)
         answers = [turns.begin(row, row.person, "Hi").answer for row in rows]
         for answer in answers:
-            until(lambda answer=answer: told(answer) and told(answer)[-1].is_terminal, 120)
+            until(partial(is_over, answer), 120)
             answer.refresh_from_db()
             assert (answer.status, answer.content, answer.attempt) == ("complete", "Hello you.", 1)
     assert len(host.requests) == 6

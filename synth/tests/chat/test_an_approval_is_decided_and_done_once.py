@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from django.utils.timezone import now
 from synth import actions, registries
 from synth.actions import Action, Outcome, Waiting
 from synth.errors import Conflict
-from synth.models import Approval, AuditEntry, Dialogue, Message, OutboxEvent, Person
+from synth.models import Approval, ApprovalGrant, AuditEntry, Dialogue, Message, OutboxEvent, Person
 from synth.rowqueue import leases
 from synth.services import agents, approval_asking, approvals, dialogues, people
 from synth.tests.chat.asking import ask, caller, end, only, streaming, turn_in
@@ -48,7 +49,8 @@ def pair(rung: list[int]) -> tuple[Dialogue, Person]:
 
 def at_once(*works: Callable[[], Any]) -> list[Any]:
     """What each gave or raised, all begun together on connections of their own."""
-    barrier, found = threading.Barrier(len(works)), [None] * len(works)
+    barrier = threading.Barrier(len(works))
+    found: list[Any] = [None] * len(works)
 
     def run(n: int, work: Callable[[], Any]) -> None:
         barrier.wait()
@@ -79,6 +81,7 @@ def test_two_people_at_once_make_one_decision(pair):
     lost = [one for one in found if isinstance(one, Conflict)]
     assert len(won) == 1 and {one.code for one in lost} == {"approval_decided"} and len(lost) == 7
     row = only()
+    assert row.decided_by is not None and row.decided_at is not None
     assert {one.details["by"] for one in lost} == {row.decided_by.username}
     assert {one.details["at"] for one in lost} == {row.decided_at.isoformat()}
     assert OutboxEvent.objects.filter(name="synth.approval_decided").count() == 1
@@ -113,18 +116,16 @@ def test_deciding_and_the_end_of_the_turn_do_not_miss_each_other(pair):
                 Dialogue.objects.filter(pk=dialogue.pk).update(at=now())
                 return approvals.withdraw(answer)
 
+        by = caller(dialogue.person)
         decided, n_withdrawn = at_once(
-            lambda pk=waiting.approval_id: approvals.decide(
-                pk, "allow_session", by=caller(dialogue.person), door="rest"
-            ),
-            stop,
+            partial(approvals.decide, waiting.approval_id, "allow_session", by=by, door="rest"), stop
         )
         row = Approval.objects.get(pk=waiting.approval_id)
         if isinstance(decided, Conflict):
             assert (decided.code, row.status) == ("turn_ended", "withdrawn") and n_withdrawn <= 1
         else:
             assert (row.status, n_withdrawn) == ("allowed", 0)
-        approvals.grants.ApprovalGrant.objects.all().delete()
+        ApprovalGrant.objects.all().delete()
 
 
 def test_a_decision_while_the_turn_is_laid_aside_is_not_slept_through(pair):

@@ -13,7 +13,7 @@ from django.utils.timezone import now
 
 from synth import actions, registries
 from synth.actions import Action, Outcome
-from synth.models import Approval, Dialogue, Message, OutboxEvent
+from synth.models import Approval, ApprovalGrant, Dialogue, Message, OutboxEvent
 from synth.services import agents, approvals, dialogues, people
 from synth.tests.chat.asking import ask, only, streaming
 from synth.tests.outbox.helpers import ROOT, child_env
@@ -99,7 +99,7 @@ def test_killed_after_the_question_is_saved_it_is_not_asked_twice(asked_in, file
 def test_killed_while_deciding_nothing_is_decided(asked_in, file):
     ask(asked_in)
     killed("allow_always", file, "approvals.decide.before")
-    assert only().status == "pending" and not approvals.grants.ApprovalGrant.objects.exists()
+    assert only().status == "pending" and not ApprovalGrant.objects.exists()
     assert not OutboxEvent.objects.filter(name="synth.approval_decided").exists()
     assert child("allow_always", file).returncode == 0 and only().status == "allowed"
 

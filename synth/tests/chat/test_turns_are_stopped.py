@@ -16,7 +16,8 @@ from synth.tests.chat.conftest import call, tree
 from synth.tests.chat.running import ended, listening, names, served, told, until, words
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SLOW = {"content": "one two three four five six seven eight nine ten " * 4, "token_s": 0.1}
+TEXT = "one two three four five six seven eight nine ten " * 4
+SLOW = {"content": TEXT, "token_s": 0.1}
 
 
 def begin(dialogue, content="Hello?"):
@@ -54,7 +55,7 @@ def test_in_the_middle_of_the_words_those_that_were_told_are_kept(dialogue):
         turns.request_stop(answer.pk, "left")
         ended(answer)
         assert answer.status == "cancelled" and answer.metadata["reason"] == "left"
-        assert answer.content == words(answer) and SLOW["content"].startswith(answer.content)
+        assert answer.content == words(answer) and TEXT.startswith(answer.content)
         assert told(answer)[-1].data["message"]["content"] == answer.content
         assert LlmCall.objects.get().response_text.startswith(answer.content)
         ended(begin(dialogue, "Go on."))
@@ -120,7 +121,12 @@ def test_whoever_waits_for_the_whole_answer_gets_what_there_is(dialogue):
 
 def test_a_worker_that_ends_gives_back_what_has_not_begun_to_speak(dialogue, opener):
     seen: list[int] = []
-    opener("test.seen", lambda turn: seen.append(1) or "They greet.")
+
+    def greet(turn):
+        seen.append(1)
+        return "They greet."
+
+    opener("test.seen", greet)
     with ScriptedHost([{"hang": True}, "Hello."]) as host, host.installed():
         with listening(grace_s=0.2):
             answer = begin(dialogue)

@@ -19,7 +19,8 @@ from synth.tests.chat.conftest import call, tree
 from synth.tests.chat.running import ended, names, served, told, until, words
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SLOW = {"content": "one two three four five six seven eight nine ten " * 3, "token_s": 0.1}
+TEXT = "one two three four five six seven eight nine ten " * 3
+SLOW = {"content": TEXT, "token_s": 0.1}
 
 
 def begin(dialogue, content="Hello?", **values):
@@ -72,8 +73,8 @@ def test_what_came_so_far_stands_in_the_row_with_the_number_of_its_event(dialogu
         n = row.metadata["n_events"]
         before = "".join(e.data["text"] for e in told(answer) if e.name == "delta" and e.n <= n)
         assert row.status == "streaming" and row.content == before
-        assert SLOW["content"].startswith(row.content)
-        assert ended(answer).content == SLOW["content"].strip() == words(answer)
+        assert TEXT.startswith(row.content)
+        assert ended(answer).content == TEXT.strip() == words(answer)
 
 
 def test_a_ring_that_was_lost_costs_little(dialogue):
@@ -151,9 +152,15 @@ def test_the_same_key_gives_the_same_answer_also_while_it_is_written(dialogue):
 
 def test_an_answer_anew_is_a_sibling_and_openers_look_once(dialogue, opener):
     seen: list[str] = []
-    opener("test.seen", lambda turn: seen.append(turn.message.content) or "They greet.")
+
+    def greet(turn):
+        seen.append(turn.message.content)
+        return "They greet."
+
+    opener("test.seen", greet)
     with served("Uno.", "Eins.") as host:
         first = ended(begin(dialogue, "One."))
+        assert first.parent is not None
         again = ended(turns.begin_retake(dialogue, dialogue.person, first.parent).answer)
     assert again.parent_id == first.parent_id and tree(dialogue)[-1][2] == "Eins."
     assert seen == ["One."]

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth import registries
-from synth.actions import Outcome, Scope, Waiting
+from synth.actions import Outcome, Waiting
 from synth.chat import scopes
+from synth.chat.scopes import Scope
 from synth.errors import Conflict, NotFound
 from synth.models import Approval, ApprovalGrant, AuditEntry
 from synth.services import agents, approval_grants, approvals, dialogues, people
