@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -111,8 +112,7 @@ def lived(client: APIClient, word: str, judgments: Any) -> Any:
     begun = post(client, "/api/dialogues/", {"agent": "wren", "title": f"About {word}"})
     strange = call(f"ring_{word}", {"word": word})
     ring = {"content": f"I ring for {word}.", "tool_calls": [strange, call("bell_ring", {"word": word})]}
-    replies = [ring, f"It rang for {word}."]
-    with ScriptedHost(replies) as host, host.installed():
+    with ScriptedHost([ring, f"It rang for {word}."]) as host, host.installed():
         post(client, "/api/chat/", {"dialogue": begun["id"], "content": f"Ring for {word}."})
         draining.drain()
         carrying.drain_all()
@@ -172,7 +172,7 @@ def test_time_takes_the_words_and_leaves_the_agent_its_diary(client, word, bell,
     monkeypatch.setenv("DIALOGUE_RETENTION_DAYS", "30")
     from synth.services import dialogue_retention
 
-    dialogue_retention.sweep(timezone.now() + timezone.timedelta(days=31))
+    dialogue_retention.sweep(timezone.now() + timedelta(days=31))
     assert not Dialogue.objects.filter(pk=row.pk).exists() and streams() == []
     assert holders(word) == {"synth_diaryentry", "synth_approvalgrant"}
     assert word in DiaryEntry.objects.get().content

@@ -17,7 +17,8 @@ def read(packed, n: int) -> list[int]:
     """The tokens that the end of row n sees, in their places."""
     at = packed.sees[packed.ends[n]].nonzero().flatten().tolist()
     assert packed.places[at].tolist() == list(range(len(at)))
-    return packed.ids[at].tolist()
+    found: list[int] = packed.ids[at].tolist()
+    return found
 
 
 def some(n: int) -> list[list[int]]:

@@ -13,6 +13,7 @@ from judgments.models import RunEvent
 from judgments.services import labels
 from synth import actions, registries
 from synth.actions import Action, Outcome, Waiting
+from synth.chat.scopes import Scope
 from synth.errors import Conflict, Refused
 from synth.services import agents, approvals, dialogues, draining, people
 from synth.tests.chat.asking import ask, caller, end
@@ -71,6 +72,7 @@ def decided(row: Any, decision: str) -> None:
 
 def gates_of(row: Any) -> dict[str, Any]:
     event = RunEvent.objects.get(kind="gates", run_id=row.judgment_run.split("/")[1])
+    assert event.data is not None
     return dict(event.data)
 
 
@@ -158,7 +160,7 @@ def test_what_is_suspicious_is_for_persons_only(dialogue, judgments):
 
 
 def test_a_rule_may_be_the_key_of_a_scope(dialogue, judgments, add, monkeypatch):
-    add("lamp_dim", scopes=lambda a: [actions.Scope("low", "A little.")])
+    add("lamp_dim", scopes=lambda a: [Scope("low", "A little.")])
     monkeypatch.setenv("APPROVALS_AUTO", "lamp_dim#low")
     judgments.answer(NAME, 0.97)
     outcome, row = tried(dialogue, "lamp_dim")

@@ -69,6 +69,7 @@ def test_a_button_decides_and_the_second_press_says_who_was_first(operator: Clie
     )
     assert b"Decided; the agent goes on." in answer.content and b'value="deny"' not in answer.content
     asked.refresh_from_db()
+    assert asked.decided_by is not None
     assert (asked.status, asked.decided_door, asked.decided_by.username) == ("allowed", "admin", "olga")
     late = operator.post(f"{LIST}{asked.pk}/decide/", {"decision": "deny"}, follow=True)
     assert b"This was allowed before by olga." in late.content

@@ -84,8 +84,10 @@ def test_the_second_is_told_409_with_who_and_when(person: APIClient, asked: Appr
 
 
 def test_the_same_key_gets_the_same_answer(person: APIClient, asked: Approval) -> None:
-    send = {"data": {"decision": "allow_once"}, "headers": {"Idempotency-Key": "k1"}}
-    first, second = (person.post(url(asked, "decide/"), **send) for _ in range(2))
+    key = {"Idempotency-Key": "k1"}
+    first, second = (
+        person.post(url(asked, "decide/"), {"decision": "allow_once"}, headers=key) for _ in range(2)
+    )
     assert first.json() == second.json() and second.headers["Idempotency-Replayed"] == "true"
 
 
