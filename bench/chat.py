@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench import stores
@@ -67,7 +68,7 @@ class Process:
 class Host(Process):
     """A scripted host that says the last reply again and again."""
 
-    def __init__(self, replies: list[dict[str, object]]) -> None:
+    def __init__(self, replies: Sequence[Mapping[str, object]]) -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as file:
             file.writelines(json.dumps(reply) + "\n" for reply in replies)
         command = [sys.executable, "-m", "synth.testing.scripted_host", "--replies", file.name]

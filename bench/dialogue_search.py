@@ -107,7 +107,7 @@ def saves(person: Any) -> Line:
     """Saving one message."""
     from synth.models import Dialogue, Message
 
-    row = Dialogue.objects.filter(person=person).first()
+    row = Dialogue.objects.filter(person=person)[0]
     texts = islice(sentences(random.Random(9)), N_SAVES)
     return measure(
         "saving a message",
