@@ -25,7 +25,7 @@ from synth.schemas import Caller
 from synth.services import branches, dialogue_search, dialogues, toolkits
 
 # Kept for the server's own use.
-HIDDEN = frozenset({"request", "answer", "is_opened"})
+HIDDEN = frozenset({"request", "answer", "is_opened", "n_events"})
 
 
 MAX_TOOLKIT_CHARS = 64

@@ -71,7 +71,12 @@ class Live(Sink):
         content, n = self.so_far()
         if (content, n) == self._saved:
             return
-        mine = Message.objects.filter(pk=self.answer.pk, attempt=self.attempt, status=MessageStatus.STREAMING)
+        mine = Message.objects.filter(
+            pk=self.answer.pk,
+            attempt=self.attempt,
+            status=MessageStatus.STREAMING,
+            lease_until__isnull=False,  # laid aside meanwhile, the row knows more
+        )
         if mine.update(content=content, metadata={"n_events": n}):
             self._is_saved = True
         elif self._is_saved:
