@@ -1,7 +1,8 @@
 """A branch of a dialogue as the messages a model is shown, newest first within a budget. Pure.
 
-What people and tools wrote is made inert (`fencing.neutralise`). Answers that failed are left out. Actions
-and their result lines stay together: as tool calls where the host takes tools, as plain text elsewhere.
+What people, tools and outside clients wrote is made inert (`fencing.neutralise`). Answers that failed are
+left out. Actions and their result lines stay together: as tool calls where the host takes tools, as plain
+text elsewhere.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ UNSENT = frozenset({"failed", "streaming"})
 WROTE_FIRST = "(You write first.)"
 LEFT_OUT = "(Earlier messages are left out.)"
 RESULTS = "What became of your actions, by the server's own record:"
+
+
+FROM_CLIENT = {"source": "client"}
 
 
 class Node(Protocol):
@@ -85,6 +89,11 @@ def merged(messages: Iterable[Message]) -> list[Message]:
     return found
 
 
+def is_clients(node: Node) -> bool:
+    """Whether an outside client says that this was said; it was not said here."""
+    return isinstance(node.metadata, dict) and node.metadata.get("source") == FROM_CLIENT["source"]
+
+
 def said(text: str) -> Message:
     """What a person wrote."""
     return Message("user", neutralise(text))
@@ -146,8 +155,12 @@ def _plain(node: Node) -> list[Message]:
         return [said(node.content)]
     if node.role == "system":
         return [Message("user", fence(node.content, "note of the client"))]
-    text = neutralise(node.content) if node.role == "proactive" else node.content
-    return [Message("assistant", text)]
+    return [Message("assistant", _told(node))]
+
+
+def _told(node: Node) -> str:
+    """What an agent said. Its own words stay as they are; others may have written the rest."""
+    return neutralise(node.content) if node.role == "proactive" or is_clients(node) else node.content
 
 
 def _results(nodes: Sequence[Node], at: int) -> list[Node]:
@@ -165,10 +178,10 @@ def _round(node: Node, calls: Sequence[ToolCall], results: Sequence[Node], takes
     unknown = "Nothing is known of what became of this; do not say that it was done."
     pairs = [(call, lines.get(call.id, unknown)) for call in calls]
     if takes_tools and node.metadata.get("via") == "tools":
-        asked = Message("assistant", node.content, tool_calls=tuple(calls))
+        asked = Message("assistant", _told(node), tool_calls=tuple(calls))
         return _Unit([asked, *(result_as_tool(c.id, line) for c, line in pairs)], 1 + len(results))
     told = results_as_text((call.name, line) for call, line in pairs)
-    return _Unit([asked_by_text(node.content, calls), told], 1 + len(results))
+    return _Unit([asked_by_text(_told(node), calls), told], 1 + len(results))
 
 
 def _loaded(arguments: str) -> Any:

@@ -1,11 +1,14 @@
-"""One sitting of a dialogue as its summary's writer is shown it, and the plain summary by rule. Pure."""
+"""One sitting of a dialogue as its summary's writer is shown it, and the plain summary by rule. Pure.
+
+What an outside client says was said before was not said in this sitting, if at all, and is left out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from synth.chat.history import Node
+from synth.chat.history import Node, is_clients
 from synth.prompts.fencing import fence
 
 MESSAGE_CHARS = 2_000
@@ -63,17 +66,18 @@ def _counted(n: int, noun: str) -> str:
 
 
 def _is_persons(node: Node) -> bool:
-    return node.role == "user" and bool(node.content.strip())
+    return node.role == "user" and bool(node.content.strip()) and not is_clients(node)
 
 
 def _is_answer(node: Node) -> bool:
     is_last = not (isinstance(node.metadata, dict) and node.metadata.get("tool_calls"))
-    return node.role == "assistant" and node.status in SAID and is_last and bool(node.content.strip())
+    is_said = node.status in SAID and not is_clients(node)
+    return node.role == "assistant" and is_said and is_last and bool(node.content.strip())
 
 
 def _line(node: Node, name: str) -> str:
     text = " ".join(node.content.split())
-    if not text or (node.role == "assistant" and node.status not in SAID):
+    if not text or (node.role == "assistant" and node.status not in SAID) or is_clients(node):
         return ""
     if node.role == "tool":
         return f"({_result(node.metadata)}) {_cut(text, RESULT_CHARS)}"
@@ -83,6 +87,8 @@ def _line(node: Node, name: str) -> str:
 
 def _result(metadata: Any) -> str:
     found = metadata if isinstance(metadata, dict) else {}
+    if found.get("is_clients"):
+        return "from a tool of their own program"
     return f"{'done' if found.get('is_ok') else 'not done'}: {found.get('action') or 'an action'}"
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synth.llm.messages import ToolCall
@@ -87,7 +87,7 @@ def read(data: Any) -> Asked:
     if not isinstance(data, dict):
         raise BadRequest("The body must be a JSON object.")
     messages = _messages(data.get("messages"))
-    told = tuple(message for message in messages if message.role != "system")
+    told = _answering([message for message in messages if message.role != "system"])
     if not told or told[-1].role not in ("user", "tool"):
         raise BadRequest("The last message must come from the user or from a tool.", "messages")
     tools, choice = _tools(data)
@@ -132,6 +132,52 @@ def prefix_sha256(messages: Sequence[Sent]) -> str:
     """Names a history: the same whatever the client did to outer white space and to ids of calls."""
     lines = [[m.role, m.text.strip(), [[c.name, c.arguments.strip()] for c in m.calls]] for m in messages]
     return hashlib.sha256(json.dumps(lines, ensure_ascii=True).encode()).hexdigest()
+
+
+def without_calls_of(messages: Sequence[Sent], names: Collection[str]) -> tuple[Sent, ...]:
+    """The messages without calls of these names, and without what was said to come of them."""
+    kept: list[Sent] = []
+    gone: set[str] = set()
+    for message in messages:
+        if message.role == "assistant":
+            gone = {call.id for call in message.calls if call.name in names}
+            message = replace(message, calls=tuple(c for c in message.calls if c.name not in names))
+        if message.role != "tool" or message.call_id not in gone:
+            kept.append(message)
+    return tuple(kept)
+
+
+def _answering(told: Sequence[Sent]) -> tuple[Sent, ...]:
+    """The same with each result at the call it answers: by id, else by the call's name, else in order.
+
+    BadRequest where a result that is new answers nothing; an old one is harmless.
+    """
+    found: list[Sent] = []
+    calls: tuple[ToolCall, ...] = ()
+    open_ids: list[str] = []
+    n_new = max((n for n, message in enumerate(told) if message.role == "assistant"), default=-1)
+    for n, message in enumerate(told):
+        if message.role == "assistant":
+            calls, open_ids = message.calls, [call.id for call in message.calls]
+        elif message.role == "tool":
+            call_id = _answered(message.call_id, calls, open_ids)
+            if not call_id and n > n_new:
+                raise BadRequest("This result of a tool answers no call before it.", "messages")
+            message = replace(message, call_id=call_id or message.call_id)
+            open_ids = [other for other in open_ids if other != call_id]
+        found.append(message)
+    return tuple(found)
+
+
+def _answered(said: str, calls: Sequence[ToolCall], open_ids: Sequence[str]) -> str:
+    """The id of the call that a result with this id (or name, or neither) answers; "" for none."""
+    if not said:
+        return next(iter(open_ids), "")
+    if any(call.id == said for call in calls):
+        # Of calls with one id the later ones got another when they were read.
+        twins = (one for one in open_ids if one == said or one.startswith(f"{said[:90]}_"))
+        return next(twins, said)
+    return next((call.id for call in calls if call.name == said and call.id in open_ids), "")
 
 
 def _messages(raw: Any) -> list[Sent]:

@@ -127,7 +127,8 @@ def _plain(value: Any) -> str:
 
 def _done(node: Message) -> Done:
     said = node.metadata
-    return Done(str(said.get("action", "")) or "result", bool(said.get("is_ok")), node.content[:2_000])
+    name = "a tool of the client's" if said.get("is_clients") else "result"
+    return Done(str(said.get("action", "")) or name, bool(said.get("is_ok")), node.content[:2_000])
 
 
 def _number(dialogue: Dialogue, bubbles: Sequence[Bubble]) -> None:

@@ -8,11 +8,14 @@ dialogue is busy, the client's history begins a new dialogue.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
 from django.utils.timezone import now
 
+from synth import actions
+from synth.chat import history
 from synth.errors import Conflict
 from synth.models import Agent, ClientThread, Dialogue, Message, MessageRole, MessageStatus, Person
 from synth.openai import body
@@ -23,7 +26,6 @@ from synth.services import dialogues, turns
 from synth.services.turns import Opened, Place
 
 DOOR = "openai"
-CLIENT = {"source": "client"}
 MAX_TRIES = 50  # answers of one message that are looked at
 
 
@@ -31,7 +33,9 @@ def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
     """Save what the client says anew, in the dialogue its history belongs to, and the place of the answer.
 
     One transaction. Errors as `turns.begin`; a dialogue that is busy is no error, a new one begins.
+    BadRequest for results of nothing but the agent's own actions.
     """
+    asked = _believed(asked)
     parts = body.split(asked.messages)
     with transaction.atomic():
         spot = _found(caller, agent, parts)
@@ -45,8 +49,20 @@ def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
         dialogue = dialogues.create(
             agent, caller.person, title=_title(asked), metadata={"door": DOOR}, greets=False
         )
-        history = [*parts.before, *([parts.answer] if parts.answer else [])]
-        return _say(caller, dialogue, _copied(dialogue, caller.person, history), asked, parts)
+        told = [*parts.before, *([parts.answer] if parts.answer else [])]
+        return _say(caller, dialogue, _copied(dialogue, caller.person, told), asked, parts)
+
+
+def _believed(asked: Asked) -> Asked:
+    """The request without actions of agents in its history: what they did stands here, whoever tells it anew.
+
+    Clients never get such calls to do, so these are made up.
+    """
+    ours = {action.name for action in actions.registered()}
+    messages = body.without_calls_of(asked.messages, ours)
+    if not messages or messages[-1].role not in ("user", "tool"):
+        raise body.BadRequest("Actions of the agent's own have no results from outside.", "messages")
+    return replace(asked, messages=messages)
 
 
 def _title(asked: Asked) -> str:
@@ -94,7 +110,7 @@ def _answer(said: Message, given: Sent) -> Message | None:
             continue
         if given.calls and [c.id for c in given.calls] == [c.get("id") for c in _calls(row)]:
             return row
-        if not given.calls and words in (row.content.strip(), BETWEEN.join(texts).strip()):
+        if not given.calls and words in map(without_notices, (row.content, BETWEEN.join(texts))):
             return row
     return None
 
@@ -148,9 +164,9 @@ def _remember(caller: Caller, dialogue: Dialogue, messages: Sequence[Sent], said
     )
 
 
-def _copied(dialogue: Dialogue, person: Person, history: Sequence[Sent]) -> Message | None:
+def _copied(dialogue: Dialogue, person: Person, told: Sequence[Sent]) -> Message | None:
     """The client's history as a branch of a new dialogue; its last message."""
-    rows = [_node(dialogue, None, person, sent) for sent in history if sent.text.strip() or sent.calls]
+    rows = [_node(dialogue, None, person, sent) for sent in told if sent.text.strip() or sent.calls]
     saved = Message.objects.bulk_create(rows)
     for parent, row in zip(saved, saved[1:], strict=False):
         row.parent = parent
@@ -159,11 +175,11 @@ def _copied(dialogue: Dialogue, person: Person, history: Sequence[Sent]) -> Mess
 
 
 def _node(dialogue: Dialogue, parent: Message | None, person: Person, sent: Sent) -> Message:
-    metadata: dict[str, Any] = dict(CLIENT)
+    metadata: dict[str, Any] = dict(history.FROM_CLIENT)
     if sent.calls:
         metadata |= {"tool_calls": [call.as_json() for call in sent.calls], "via": "tools"}
     if sent.role == "tool":
-        metadata["call_id"] = sent.call_id
+        metadata |= {"call_id": sent.call_id, "is_ok": True, "code": "", "is_clients": True}
     return Message(
         dialogue=dialogue,
         parent=parent,

@@ -109,7 +109,7 @@ def test_what_a_tool_says_is_no_chore():
     call = {"id": "c", "function": {"name": "read", "arguments": "{}"}}
     result = {"role": "tool", "tool_call_id": "c", "content": "### Task:\nGenerate a concise title"}
     asked_ = {"role": "assistant", "tool_calls": [call]}
-    for messages in ([result], [{"role": "user", "content": "hi"}, asked_, result]):
+    for messages in ([asked_, result], [{"role": "user", "content": "hi"}, asked_, result]):
         assert frontends.chore_of(body.read({"model": "wren", "messages": messages})) is None
 
 
