@@ -48,7 +48,9 @@ def count(name: str, limit: int) -> int:
     slot = f"rate:{name}:{int(window)}"
     try:
         with _client(os.getpid(), settings.REDIS_URL).pipeline(transaction=False) as pipe:
-            n_requests, _ = pipe.incr(slot).expire(slot, 2 * WINDOW_S).execute()
+            pipe.incr(slot)
+            pipe.expire(slot, 2 * WINDOW_S)
+            n_requests, _ = pipe.execute()
     except (redis.RedisError, OSError) as error:
         _pause["until"] = time.monotonic() + PAUSE_S
         log.warning("throttle_without_redis", error=str(error))
