@@ -14,7 +14,7 @@ from django.utils.timezone import now
 from synth import liveness, registries
 from synth.chat import events
 from synth.models import ApprovalGrant, Dialogue, IdempotentAnswer, Message, MessageRole
-from synth.services import dialogues, forget, sittings
+from synth.services import dialogues, forget
 
 _CHUNK = 500
 UNKNOWN = "unknown_action"
@@ -45,6 +45,8 @@ def remove(row: Dialogue, *, keeps_diary: bool) -> dict[str, int]:
     `keeps_diary`: the agent keeps what it wrote into its diary, and the person what they allowed for always,
     as when time alone takes the dialogue. Otherwise both go too.
     """
+    from synth.services import sittings
+
     counts: Counter[str] = Counter(forget.forget_sessions([dialogues.session(row)]))
     if not keeps_diary:
         counts.update(sittings.forget_of([row]))
@@ -119,8 +121,9 @@ def forget_if_gone(dialogue: Dialogue) -> None:
     The lock waits for a deletion under way, which may have looked before we wrote.
     """
     with transaction.atomic():
-        rows = Dialogue.objects.select_for_update(of=("self",), no_key=True).filter(pk=dialogue.pk)
-        if rows.first() is not None:
-            return
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT FROM synth_dialogue WHERE id = %s FOR KEY SHARE", [dialogue.pk])
+            if cursor.rowcount:
+                return
         forget.forget_sessions([dialogues.session(dialogue)])
         _of_apps(dialogue)

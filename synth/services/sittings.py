@@ -29,7 +29,7 @@ from synth.models import (
 )
 from synth.rowqueue import leases
 from synth.rowqueue.runner import Ending, RowRunner
-from synth.services import branches, dialogues, diary, forget, summarising
+from synth.services import branches, dialogue_deletion, diary, forget, summarising
 from synth.services.traces import Traces
 
 TASK = "synth.tasks.run_sittings"
@@ -100,7 +100,7 @@ class SittingRunner(RowRunner[Sitting]):
                 kept.check()
                 _commit(row, text)
             except Conflict:
-                _forget_if_gone(dialogue)
+                dialogue_deletion.forget_if_gone(dialogue)
                 raise
 
     def fail(self, row: Sitting, reason: str, detail: str) -> None:
@@ -155,12 +155,6 @@ def _end(row: Sitting, status: str, reason: str = "", detail: str = "") -> None:
         row, was={"status": SittingStatus.RUNNING}, status=status, reason=reason[:64], detail=detail[:500],
         lease_until=None,
     )  # fmt: skip
-
-
-def _forget_if_gone(dialogue: Dialogue) -> None:
-    """A dialogue deleted while its summary was written leaves nothing of the prompt on record either."""
-    if not Dialogue.objects.filter(pk=dialogue.pk).exists():
-        forget.forget_sessions([dialogues.session(dialogue)])
 
 
 def forget_of(rows: Iterable[Dialogue]) -> dict[str, int]:

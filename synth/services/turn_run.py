@@ -19,7 +19,7 @@ from synth.llm import LlmError
 from synth.models import Agent, Dialogue, Message, Person, TurnState
 from synth.prompts import Prompt, assemble
 from synth.rowqueue import leases
-from synth.services import audit, dialogues, forget, turn_ends, turn_live
+from synth.services import audit, dialogue_deletion, turn_ends, turn_live
 from synth.services.turn_live import Live
 from synth.services.turn_loop import Final, Loop, Stopped
 from synth.services.turn_request import Builder
@@ -235,6 +235,7 @@ def _end(going: _Run, found: Final | Waiting) -> None:
     turn_ends.complete(job.answer, found.text, metadata, going.prompt.fingerprint)
     turn_ends.tell(live.publisher, job.answer)
     _tell_observers(going.turn, job.answer)
+    dialogue_deletion.forget_if_gone(job.dialogue)
 
 
 def _end_stopped(going: _Run) -> None:
@@ -254,7 +255,7 @@ def _end_stopped(going: _Run) -> None:
     try:
         turn_ends.cancel(job.answer, content, metadata)
     except Conflict:
-        _forget_if_gone(job.dialogue)
+        dialogue_deletion.forget_if_gone(job.dialogue)
         raise
     turn_ends.tell(live.publisher, job.answer)
 
@@ -265,18 +266,12 @@ def _fail(going: _Run, reason: str, detail: str, **more: Any) -> None:
     if turn_ends.fail(going.job.answer, content, metadata):
         turn_ends.tell(going.live.publisher, going.job.answer)
     else:
-        _forget_if_gone(going.job.dialogue)
+        dialogue_deletion.forget_if_gone(going.job.dialogue)
 
 
 def _notes(turn: Turn) -> dict[str, Any]:
     """What openers left, as far as JSON holds it."""
     return {name: value for name, value in turn.notes.items() if isinstance(value, str | int | float | bool)}
-
-
-def _forget_if_gone(dialogue: Dialogue) -> None:
-    """A dialogue erased while its agent was thinking leaves nothing of the last prompt on record either."""
-    if not Dialogue.objects.filter(pk=dialogue.pk).exists():
-        forget.forget_sessions([dialogues.session(dialogue)])
 
 
 def _tell_observers(turn: Turn, answer: Message) -> None:
