@@ -10,7 +10,7 @@ import sys
 import time
 from importlib.util import find_spec
 
-NAMES = ("recall", "prompt_assembly", "cycle", "idle", "systemone", "connections", "streams")
+NAMES = ("recall", "prompt_assembly", "cycle", "idle", "systemone", "connections", "streams", "chat")
 
 
 def run(name: str) -> bool:
