@@ -73,12 +73,12 @@ def settle(approval_id: UUID) -> None:
     end = S.DISMISSED if row is not None and row.decision == "dismiss" else ENDS.get(status)
     if end is None:
         return
-    card = Delivery.objects.filter(dedupe_key=key_of(approval_id))
+    cards = Delivery.objects.filter(dedupe_key=key_of(approval_id))
     moved: dict[str, Any] = {"moved_at": now(), "lease_until": None}
-    if card.filter(status=S.QUEUED).update(status=S.EXPIRED, **moved) == 0:
-        card.filter(status__in=(S.SENT, S.SEEN)).update(status=end, **moved)
-    for row in card:
-        bells.moved(row)
+    if cards.filter(status=S.QUEUED).update(status=S.EXPIRED, **moved) == 0:
+        cards.filter(status__in=(S.SENT, S.SEEN)).update(status=end, **moved)
+    for card in cards:
+        bells.moved(card)
 
 
 def erase(sessions: Iterable[str]) -> int:

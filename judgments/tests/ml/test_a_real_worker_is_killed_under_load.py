@@ -104,8 +104,8 @@ def test_every_ask_ends_in_time_and_the_next_worker_gives_the_same_answers():
         with ThreadPoolExecutor(N_CLIENTS) as pool:
             running = [pool.submit(clients.run, who) for who in range(N_CLIENTS)]
             second = kill()
-        for one in running:
-            one.result()
+        for client in running:
+            client.result()
     finally:
         for process in (first, second):
             if process is not None:

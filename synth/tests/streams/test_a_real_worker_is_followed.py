@@ -8,7 +8,7 @@ import os
 import pytest
 
 from synth.models import Message
-from synth.testing.scripted_host import ScriptedHost
+from synth.testing.scripted_host import Reply, ScriptedHost
 from synth.tests.beat.processes import worker
 from synth.tests.streams.served import Web, eventually
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_turn_is_streamed_waited_for_stopped_and_left(dialogue, bearer, tmp_path):
-    replies = ["Hello, Pia — 🜂.", "Waited for.", {"hang": True}, {"hang": True}]
+    replies: list[Reply] = ["Hello, Pia — 🜂.", "Waited for.", {"hang": True}, {"hang": True}]
     with ScriptedHost(replies) as host:
         env = {"LLM_BASE_URL": host.base_url, "LLM_MODEL": "scripted", "REDIS_URL": os.environ["REDIS_URL"]}
         with Web(tmp_path / "web.log", **env) as web, worker(tmp_path / "worker.log", **env):
