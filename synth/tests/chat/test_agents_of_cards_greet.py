@@ -29,6 +29,7 @@ def test_the_first_greeting_stands_at_the_beginning(person):
     named = people.update(person, {"first_name": "Pia", "last_name": "Aho"}, by=person, door="rest")
     row = dialogues.create(card(), named)
     assert tree(row) == [("proactive", "complete", "Welcome, Pia Aho. Tea?")]
+    assert row.active_leaf is not None
     assert row.active_leaf.metadata == {"kind": "greeting", "alternates": 2}
 
 

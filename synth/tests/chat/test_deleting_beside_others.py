@@ -99,10 +99,15 @@ def test_what_was_about_to_be_written_waits_for_the_deletion_and_goes(agent, per
     """An observer of the last turn: the deletion looked before it wrote, and commits after."""
     row = fresh(agent, person)
     gone = Dialogue.objects.get(pk=row.pk)
+
+    def observe():
+        write(gone)
+        dialogue_deletion.forget_if_gone(gone)
+
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             dialogues.delete(row)
-            late = pool.submit(at_once, lambda: (write(gone), dialogue_deletion.forget_if_gone(gone)))
+            late = pool.submit(at_once, observe)
             until(is_somebody_waiting)
         late.result(30)
     assert LlmCall.objects.get().response_text == "[removed]"

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from synth import actions
 from synth.models import AuditEntry, DiaryEntry, Memory, Message, Sitting
 from synth.services import dialogues, memories, sittings, turns
-from synth.testing.scripted_host import ScriptedHost
+from synth.testing.scripted_host import Reply, ScriptedHost
 from synth.tests.chat.asking import ask, turn_in
 from synth.tests.chat.conftest import call
 
@@ -40,7 +40,7 @@ def test_what_is_asked_for_all_the_same_is_refused(scratch, add, risk):
 
 def test_a_talk_that_wants_to_be_remembered_is_not(scratch, agent):
     memories.write(agent, text="The kettle is blue.", name="kettle")
-    replies = [
+    replies: list[Reply] = [
         {"tool_calls": [call("memory_write", WRITE), call("memory_read", {"name": "kettle"})]},
         "I cannot keep anything here.",
     ]
