@@ -19,16 +19,21 @@ from synth.errors import DomainError, Invalid, NotFound
 from synth.models import Dialogue, Message, MessageRole
 from synth.pages import thread
 from synth.schemas import Caller
-from synth.services import approvals, branches, dialogue_search, dialogues, turns
+from synth.services import approvals, branches, dialogue_search, dialogues, fields, turns
 
 LOGIN = "/login/"
+LOGGED_OUT = "You are no longer logged in; nothing was sent. Copy your words, and load the page anew."
+MAX_KEY_CHARS = 200
 N_DIALOGUES = 60
 MAX_ID = 9_223_372_036_854_775_807
 View = Callable[..., HttpResponse]
 
 
 def page(view: View) -> Callable[..., HttpResponseBase]:
-    """A view for people who are logged in; a refusal is said on the page, with its status."""
+    """A view for people who are logged in; a refusal is said on the page, with its status.
+
+    A page whose session ended meanwhile is told so: the login page in its place would lose what was written.
+    """
 
     @login_required(login_url=LOGIN)
     @wraps(view)
@@ -40,7 +45,13 @@ def page(view: View) -> Callable[..., HttpResponseBase]:
         except DomainError as error:
             return render(request, "synth/chat_notice.html", {"text": error.message}, status=error.status)
 
-    return wrapped
+    @wraps(view)
+    def whole(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if "HX-Request" in request.headers and not request.user.is_authenticated:
+            return render(request, "synth/chat_notice.html", {"text": LOGGED_OUT}, status=401)
+        return wrapped(request, *args, **kwargs)
+
+    return whole
 
 
 @require_GET
@@ -85,7 +96,7 @@ def say(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
     row = _own(caller, dialogue_id)
     edited = _message(row, request.POST.get("edits"), role=MessageRole.USER)
     place = turns.Place(edited.parent, at_root=edited.parent is None) if edited else turns.Place()
-    key = request.POST.get("key", "")[:200]
+    key = fields.text(request.POST.get("key", ""), "key", max_chars=MAX_KEY_CHARS)
     turns.begin(row, caller.person, request.POST.get("content", ""), place, caller=caller, key=key)
     return _branch(request, row)
 

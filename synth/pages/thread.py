@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +18,9 @@ from synth.models import Approval, Dialogue, Message, MessageRole, MessageStatus
 from synth.services import branches
 
 SHOWN_CHARS = 200_000
+SHOWN_N = 400  # messages of a page; beyond, a browser is slow to draw it
+# What shows text in another order than it stands, or does not show at all.
+_TRICKS = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _ROUND = frozenset({MessageRole.TOOL})
 
 
@@ -25,6 +31,14 @@ class Done:
     action: str
     is_ok: bool
     text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """An approval that is asked for, and every argument as it stands, by name."""
+
+    row: Approval
+    arguments: list[tuple[str, str]]
 
 
 @dataclass
@@ -40,7 +54,7 @@ class Bubble:
     said: str = ""
     trouble: str = ""
     actions: list[Done] = field(default_factory=list)
-    approvals: list[Approval] = field(default_factory=list)
+    approvals: list[Question] = field(default_factory=list)
     gift: dict[str, str] = field(default_factory=dict)
     n: int = 1
     n_siblings: int = 1
@@ -71,18 +85,36 @@ def read(dialogue: Dialogue) -> Thread:
     leaf = dialogue.active_leaf
     if leaf is None:
         return Thread([], 0)
-    nodes, n_older = branches.above(leaf, SHOWN_CHARS)
-    bubbles = _bubbles([*nodes, leaf])
+    found, n_older = branches.above(leaf, SHOWN_CHARS)
+    nodes = _linked([*found, leaf][-SHOWN_N:])
+    bubbles = _bubbles(nodes)
     _number(dialogue, bubbles)
-    return Thread(bubbles, n_older)
+    return Thread(bubbles, n_older + len(found) + 1 - len(nodes))
 
 
 def bubble_of(message: Message) -> Bubble:
     """One message by itself, with what belongs to it, as a page swaps it in when an answer has ended."""
     nodes, _ = branches.above(message, SHOWN_CHARS)
-    bubble = _bubbles([*nodes, message])[-1]
+    start = len(nodes)
+    while start and _is_of_round(nodes[start - 1]):
+        start -= 1
+    bubble = _bubbles(_linked([*nodes[max(0, start - 1) :], message]))[-1]
     _number(message.dialogue, [bubble])
     return bubble
+
+
+def _linked(nodes: list[Message]) -> list[Message]:
+    """The same, each with the one before as its parent, so that nobody asks for it again."""
+    for parent, node in itertools.pairwise(nodes):
+        node.parent = parent
+    return nodes
+
+
+def _is_of_round(node: Message) -> bool:
+    """Whether it belongs to the answer below it."""
+    return node.role in _ROUND or (
+        node.role == MessageRole.ASSISTANT and bool(node.metadata.get("tool_calls"))
+    )
 
 
 def _bubbles(nodes: Sequence[Message]) -> list[Bubble]:
@@ -113,7 +145,7 @@ def _bubble(node: Message, words: Iterable[str] = ()) -> Bubble:
     if node.status == MessageStatus.FAILED:
         bubble.trouble = reason_of(node)[1]
     if node.status == MessageStatus.STREAMING:
-        bubble.approvals = list(node.approvals.filter(status="pending"))
+        bubble.approvals = [_question(row) for row in node.approvals.filter(status="pending")]
     gift = node.metadata.get("gift")
     if kind == "proactive" and isinstance(gift, dict):
         bubble.kind = "gift"
@@ -123,6 +155,17 @@ def _bubble(node: Message, words: Iterable[str] = ()) -> Bubble:
 
 def _plain(value: Any) -> str:
     return value[:500] if isinstance(value, str) else ""
+
+
+def _question(row: Approval) -> Question:
+    """Pairs, because a template that looks for `items` in an object finds an argument of that name first."""
+    pairs = row.arguments.items() if isinstance(row.arguments, dict) else [("", row.arguments)]
+    return Question(row, [(_visible(name), _visible(value)) for name, value in pairs])
+
+
+def _visible(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _TRICKS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _done(node: Message) -> Done:
