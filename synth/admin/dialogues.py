@@ -41,8 +41,8 @@ class DialogueAdmin(ReadOnly):
     search_fields = ("=id", "=person__username")
     ordering = ("-at", "-id")
     fields = (
-        "id", "agent", "person", "is_scratch", "at", "created_at", "archived_at", "last_message",
-        "folded_title",
+        "id", "agent", "person", "is_scratch", "toolkit", "toolkit_origin", "at", "created_at", "archived_at",
+        "unarchived_at", "last_message", "folded_title",
     )  # fmt: skip
     readonly_fields = fields
 

@@ -99,24 +99,20 @@ def test_what_was_about_to_be_written_waits_for_the_deletion_and_goes(agent, per
     """An observer of the last turn: the deletion looked before it wrote, and commits after."""
     row = fresh(agent, person)
     gone = Dialogue.objects.get(pk=row.pk)
-
-    def observe():
-        write(gone)
-        dialogue_deletion.forget_if_gone(gone)
-
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             dialogues.delete(row)
-            late = pool.submit(at_once, observe)
+            late = pool.submit(at_once, lambda: write_late(gone))
             until(is_somebody_waiting)
         late.result(30)
     assert LlmCall.objects.get().response_text == "[removed]"
 
 
-def write(row):
+def write_late(row):
     LlmCall.objects.create(
         agent=row.agent, purpose="chat", session=dialogues.session(row), response_text="Plum."
     )
+    dialogue_deletion.forget_if_gone(row)
 
 
 def is_somebody_waiting():
