@@ -23,8 +23,10 @@ pytestmark = pytest.mark.slow
 def tree(tmp_path_factory):
     """A whole Synth whose reader is the model-free one."""
     made = Tree(tmp_path_factory.mktemp("wire") / "home", script=REAL, SYSTEM_ONE_SERVED_BY="scripted")
-    yield made.start()
-    made.destroy()
+    try:
+        yield made.start()
+    finally:
+        made.destroy()
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,10 @@ STATE = "I was charged twice and want my money back. " * 40
 def tree(tmp_path_factory):
     """A whole Synth as a person starts it; the first ask has brought the model into memory."""
     made = Tree(tmp_path_factory.mktemp("torch") / "home", script=REAL)
-    yield made.start()
-    made.destroy()
+    try:
+        yield made.start()
+    finally:
+        made.destroy()
 
 
 @pytest.fixture(scope="module")
