@@ -39,6 +39,8 @@ class Teller:
     _begun: bool = False
     _breaks: bool = False
     _told: list[str] = field(default_factory=list)
+    _round: str = ""  # words told of the current round
+    _before: str = ""  # and of the last one that had any
 
     def tell(self, event: str, data: Mapping[str, Any]) -> Iterator[bytes]:
         """The frames of one event; nothing for events that OpenAI's clients have no word for."""
@@ -48,12 +50,15 @@ class Teller:
         if event == "delta":
             yield from self._words(str(data.get("text", "")))
         elif event == "resync":
-            yield from self._words(_rest(str(data.get("content", "")), "".join(self._told)))
+            content = str(data.get("content", ""))
+            if not content.startswith(self._round) and not self._round.startswith(content):
+                self._break()  # the words are of a later round, whose beginning was missed
+            yield from self._words(self._missing(content))
         elif event == "action":
-            self._breaks = bool(self._told)
+            self._break()
         elif event == "approval" and (data.get("approval") or {}).get("status") == "pending":
-            self._breaks = bool(self._told)
-            yield from self._words(_NOTICE.format(data["approval"].get("action", "")))
+            self._break()
+            yield from self._out(_NOTICE.format(data["approval"].get("action", "")))
             self._breaks = True
         elif event == "message.end":
             yield from self._end(data)
@@ -66,7 +71,24 @@ class Teller:
         """All words told so far."""
         return "".join(self._told)
 
+    def _break(self) -> None:
+        """The round is over; words that follow are another's."""
+        self._breaks = bool(self._told)
+        if self._round:
+            self._before, self._round = self._round, ""
+
+    def _missing(self, content: str) -> str:
+        """What was not told yet of the words of a round so far."""
+        if not self._round:
+            return "" if content == self._before else content
+        return content[len(self._round) :] if content.startswith(self._round) else ""
+
     def _words(self, text: str) -> Iterator[bytes]:
+        """Words of the agent."""
+        self._round += text
+        yield from self._out(text)
+
+    def _out(self, text: str) -> Iterator[bytes]:
         if not text:
             return
         if self._breaks:
@@ -75,9 +97,8 @@ class Teller:
         yield self._chunk({"content": text})
 
     def _end(self, data: Mapping[str, Any]) -> Iterator[bytes]:
-        if not self._told:
-            # Whatever was not streamed (a host without streaming) is told at once.
-            yield from self._words(str((data.get("message") or {}).get("content", "")))
+        # Whatever was not streamed, or was missed, is told at once.
+        yield from self._words(self._missing(str((data.get("message") or {}).get("content", ""))))
         if calls := calls_of(data):
             yield self._chunk({"tool_calls": [{"index": n, **call} for n, call in enumerate(calls)]})
         yield self._chunk({}, finish_of(data))
@@ -159,8 +180,3 @@ def refusal(status: int, message: str, code: str | None, param: str | None = Non
 def frame(body: Mapping[str, Any]) -> bytes:
     """One event of the stream."""
     return b"data: " + json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
-
-
-def _rest(whole: str, told: str) -> str:
-    """What of the whole was not told yet; the whole where it does not go on from it."""
-    return whole[len(told) :] if whole.startswith(told) else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,36 @@ def test_what_was_missed_is_told_once():
     events = [("delta", {"text": "Hel"}), ("resync", {"content": "Hello"}), ("message.end", END)]
     content = "".join(c["choices"][0]["delta"].get("content", "") for c in bodies(told(events)))
     assert content == "Hello"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        [("delta", {"text": "It "}), ("resync", {"content": "It is noon."})],
+        [("resync", {"content": "It is"}), ("delta", {"text": " noon."})],
+        [("delta", {"text": "It is "})],
+        [],
+    ],
+)
+def test_what_was_missed_of_a_later_round_is_told_once(later):
+    end = ("message.end", {**END, "message": {"content": "It is noon."}})
+    events = [("message.start", {}), ("delta", {"text": "Let me see."}), ("action", {}), *later, end]
+    content = "".join(c["choices"][0]["delta"].get("content", "") for c in bodies(told(events)))
+    assert content == "Let me see.\n\nIt is noon."
+
+
+def test_a_later_round_is_told_although_the_action_between_was_missed():
+    end = ("message.end", {**END, "message": {"content": "It is noon."}})
+    events = [("delta", {"text": "Let me see."}), ("resync", {"content": "It is"}), end]
+    content = "".join(c["choices"][0]["delta"].get("content", "") for c in bodies(told(events)))
+    assert content == "Let me see.\n\nIt is noon."
+
+
+def test_a_last_word_before_refused_actions_is_told_once():
+    end = ("message.end", {**END, "message": {"content": "I will."}})
+    events = [("delta", {"text": "I will."}), ("action", {"status": "refused"}), end]
+    content = "".join(c["choices"][0]["delta"].get("content", "") for c in bodies(told(events)))
+    assert content == "I will."
 
 
 def test_trouble_is_an_error_and_an_end():
