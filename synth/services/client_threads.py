@@ -7,11 +7,13 @@ dialogue is busy, the client's history begins a new dialogue.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.timezone import now
 
 from synth import actions
@@ -27,6 +29,7 @@ from synth.services.turns import Opened, Place
 
 DOOR = "openai"
 MAX_TRIES = 50  # answers of one message that are looked at
+MAX_ALIKE = 16  # talks with the same words so far that are told apart by their answers
 
 
 def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
@@ -75,24 +78,29 @@ def _found(caller: Caller, agent: Agent, parts: Split) -> tuple[Dialogue, Messag
     """The dialogue and the answer in it that the client goes on from."""
     if parts.answer is None:
         return None
-    row = (
-        ClientThread.objects.select_related("dialogue__agent", "leaf")
-        .filter(
-            key=caller.key,
-            person=caller.person,
-            agent=agent,
-            prefix_sha256=body.prefix_sha256(parts.before),
-        )
-        .first()
+    rows = list(
+        _threads(caller, agent, body.prefix_sha256(parts.before)).select_related("dialogue__agent", "leaf")
     )
-    if row is None:
+    for row in rows:
+        if (answer := _answer(row.leaf, parts.answer)) is not None:
+            return row.dialogue, answer
+    if not rows:
         return None
-    answer = _answer(row.leaf, parts.answer)
-    if answer is None:
-        # The client put words into the agent's mouth; they stand beside what it really said.
-        answer = _node(row.dialogue, row.leaf, caller.person, parts.answer)
-        answer.save()
-    return row.dialogue, answer
+    # The client put words into the agent's mouth; they stand beside what it really said.
+    answer = _node(rows[0].dialogue, rows[0].leaf, caller.person, parts.answer)
+    answer.save()
+    return rows[0].dialogue, answer
+
+
+def _threads(caller: Caller, agent: Agent, prefix: str) -> QuerySet[ClientThread]:
+    """Where talks with these words so far are kept, the newest first."""
+    held = ClientThread.objects.filter(key=caller.key, person=caller.person, agent=agent)
+    return held.filter(prefix_sha256__in=_places(prefix)).order_by("-at", "-pk")
+
+
+def _places(prefix: str) -> list[str]:
+    """The names under which talks that begin alike are kept: many begin with the same greeting."""
+    return [prefix, *(hashlib.sha256(f"{prefix} {n}".encode()).hexdigest() for n in range(1, MAX_ALIKE))]
 
 
 def _answer(said: Message, given: Sent) -> Message | None:
@@ -155,11 +163,17 @@ def _same(dialogue: Dialogue, parent: Message | None, parts: Split) -> Message |
 
 
 def _remember(caller: Caller, dialogue: Dialogue, messages: Sequence[Sent], said: Message) -> None:
+    """Keep the talk in its own place, else in a free one, else in that of the one unused for longest."""
+    prefix = body.prefix_sha256(messages)
+    rows = list(_threads(caller, dialogue.agent, prefix))
+    taken = {row.prefix_sha256 for row in rows}
+    own = next((row.prefix_sha256 for row in rows if row.dialogue_id == dialogue.pk), None)
+    free = next((place for place in _places(prefix) if place not in taken), None)
     ClientThread.objects.update_or_create(
         key=caller.key,
         person=caller.person,
         agent_id=dialogue.agent_id,
-        prefix_sha256=body.prefix_sha256(messages),
+        prefix_sha256=own or free or rows[-1].prefix_sha256,
         defaults={"dialogue": dialogue, "leaf": said, "at": now()},
     )
 
