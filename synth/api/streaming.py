@@ -6,6 +6,7 @@ A client that goes away, or does not take what it is sent, is noticed and nothin
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -44,6 +45,7 @@ class Stream:
         self.is_gone = False
         self.is_over = False
         self._went = asyncio.Event()
+        self._wrote_at = time.monotonic()
 
     def end(self) -> None:
         """Have the stream end soon, from this side."""
@@ -54,6 +56,7 @@ class Stream:
         """One event, or a comment, in one write. Gone when nobody takes it."""
         if self.is_gone:
             raise Gone
+        self._wrote_at = time.monotonic()
         message = {"type": "http.response.body", "body": frame, "more_body": True}
         try:
             if self._connection is not None and not self._connection.is_full:
@@ -66,14 +69,20 @@ class Stream:
             raise Gone from None
 
     async def rest(self, heartbeat: bytes = b"") -> None:
-        """Wait until something may have happened, with a comment whenever nothing does for 10 s (if any)."""
-        while not self.wake.is_set():
+        """Wait until something may have happened, with a comment (if any) whenever nothing was written for
+        10 s; not everything that happens is told to every client.
+        """
+        while True:
+            if heartbeat and self._wrote_at + HEARTBEAT_S <= time.monotonic():
+                await self.put(heartbeat)
+            if self.wake.is_set():
+                break
+            left_s = self._wrote_at + HEARTBEAT_S - time.monotonic() if heartbeat else HEARTBEAT_S
             try:
-                async with asyncio.timeout(HEARTBEAT_S):
+                async with asyncio.timeout(max(0.01, left_s)):
                     await self.wake.wait()
             except TimeoutError:
-                if heartbeat:
-                    await self.put(heartbeat)
+                continue
         self.wake.clear()
         if self.is_gone:
             raise Gone
