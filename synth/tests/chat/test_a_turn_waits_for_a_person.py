@@ -55,6 +55,7 @@ def test_what_was_asked_for_is_done_after_the_word_and_the_turn_goes_on(dialogue
         assert (answer.status, len(rung), len(light)) == ("streaming", 0, 1)
         assert answer.due_at == only().expires_at and TurnState.objects.get().loop["n_calls"] == 1
         assert names(answer)[-1] == "approval" and told(answer)[-1].data["approval"]["status"] == "pending"
+        assert told(answer)[-1].data["type"] == "tool-approval-request"
         decide(dialogue)
         with listening():
             ended(answer)
