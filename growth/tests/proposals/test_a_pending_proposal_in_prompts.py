@@ -11,7 +11,7 @@ from growth import prompts as layers
 from growth.models import Proposal
 from growth.services import proposals, states
 from growth.tests.cycles import NOTE
-from growth.tests.proposals.desk import chat_with, propose
+from growth.tests.proposals.desk import chat_with, propose, say
 from synth.prompts import assemble
 from synth.services import people
 
@@ -36,8 +36,19 @@ def test_it_is_in_the_final_text_with_the_changes_and_the_action(agent, proposal
     assert "+ tea" in text and "− rain" in text and "no changes" in text
     for word in ("apply_growth_proposal", "approve true", "approve false", "revise true", "something else"):
         assert word in text
-    assert text.index("present sense of self") if "present sense" in text else True
     assert text.rstrip().endswith("another text says so."), "it is the last, most volatile layer"
+
+
+def test_it_stands_once_in_what_each_turn_sends_and_in_no_message(agent, proposal):
+    person = people.ensure("pia")  # a trainer's words would be read as a decision first
+    dialogue = chat_with(agent, person)
+    for _ in range(2):
+        _, host = say(dialogue, person, "Tell me of the sea.", "It is wide.")
+        sent = "\n".join(str(message["content"]) for message in host.requests[-1].json["messages"])
+        assert sent.count("NOT applied") == sent.count("<<<data proposed-text>>>") == 1
+        assert sent.count(agent.persona) == 1
+    texts = dialogue.messages.values_list("content", "metadata")
+    assert "NOT applied" not in str(list(texts)) and agent.persona not in str(list(texts))
 
 
 @pytest.mark.parametrize("who", [None, "pia", "olive"])
