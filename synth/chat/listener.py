@@ -95,6 +95,9 @@ class Listener:
             return self._free.wait_for(lambda: self._n_running < self.slots, self._look_s)
 
     def _await_ring(self, store: Any) -> None:
+        if connection.connection is not None:
+            # Looking every 5 s would keep one open for ever: an idle worker holds none.
+            connection.connection.close()
         connection.close()
         if store.blpop([events.RING], timeout=self._look_s) is not None:
             # One look answers every ring so far.
