@@ -108,8 +108,8 @@ async function checkRefusals() {
   note(bad.status === 400 && said.error.param === "messages", "The OpenAI door names what is wrong", `${bad.status}`);
 }
 
-async function checkOpenAi() {
-  const body = { model: `synth/${agent.value}`, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: "Say hello." }] };
+async function checkOpenAi(mark) {
+  const body = { model: `synth/${agent.value}`, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: `${mark}: say hello` }] };
   const answer = await post("/v1/chat/completions", body);
   if (!answer.ok) return note(false, "The OpenAI door streams", `${answer.status}`);
   const lines = (await read(answer)).text.split("\n\n").filter((line) => line.startsWith("data: ")).map((line) => line.slice(6));
@@ -127,28 +127,29 @@ async function checkOpenAi() {
   return undefined;
 }
 
-async function mine() {
+async function clear(id, mark) {
+  // Only what the checks began: others may begin dialogues meanwhile. The OpenAI door's is named by its first words.
   const listed = await (await fetch(`/api/dialogues/?agent=${agent.value}`)).json();
-  return new Set(listed.results.map((row) => row.id));
+  const ours = listed.results.filter((row) => row.title.startsWith(mark)).map((row) => row.id);
+  for (const one of [id, ...ours]) await fetch(`/api/dialogues/${one}/`, { method: "DELETE", headers });
 }
 
 async function run() {
   list.replaceChildren();
   verdict.textContent = "Checking …";
   failures = 0;
-  const before = await mine();
+  const mark = `Stream check ${Math.random().toString(36).slice(2, 10)}`;
   const begun = await post("/api/dialogues/", { agent: agent.value, scratch: true });
   if (!begun.ok) return note(false, "A dialogue begins", `${begun.status}`);
   const { id } = await begun.json();
-  for (const check of [checkRefusals, () => checkChat(id), () => checkStop(id), checkOpenAi]) {
+  for (const check of [checkRefusals, () => checkChat(id), () => checkStop(id), () => checkOpenAi(mark)]) {
     try {
       await check();
     } catch (error) {
       note(false, "A check broke", String(error));
     }
   }
-  // What the checks began is deleted again.
-  for (const row of await mine()) if (!before.has(row)) await fetch(`/api/dialogues/${row}/`, { method: "DELETE", headers });
+  await clear(id, mark);
   return undefined;
 }
 
