@@ -62,6 +62,8 @@ async def stream_answer(
             async for event in told(stream, seat, style.heartbeat):
                 for frame in style.frames(event):
                     await stream.put(frame)
+            if style.interrupted and not seat.is_done:
+                await stream.put(style.interrupted)
 
 
 @asynccontextmanager

@@ -33,6 +33,10 @@ class Style(Protocol):
     def heartbeat(self) -> bytes:
         """What is sent when nothing happens."""
 
+    @property
+    def interrupted(self) -> bytes:
+        """What is sent where this server ends the stream before the answer has ended; may be empty."""
+
     def frames(self, event: Event) -> list[bytes]:
         """The writes that tell one event, `resync` included; none for what this style does not tell."""
 
@@ -46,6 +50,7 @@ class ChatStyle:
     reason: str = "left"
     opening: bytes = b"retry: 2000\n\n"
     heartbeat: bytes = b": still here\n\n"
+    interrupted: bytes = b""  # its clients come back by themselves
 
     def frames(self, event: Event) -> list[bytes]:
         return [frame(event.name, event.text, events.sse_id(self.answer_id, event.n))]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from synth.chat.events import Event
+from synth.openai import chunks
 from synth.openai.chunks import Teller
+
+INTERRUPTED = "The server ended the stream before the answer was whole; ask again."
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class OpenAiStyle:
     reason: str = "client_gone"
     opening: bytes = b""
     heartbeat: bytes = b": still here\n\n"
+    # These clients do not come back by themselves, and would take a plain end for the end of the answer.
+    interrupted: bytes = chunks.frame({"error": chunks.error(INTERRUPTED, "unavailable")}) + chunks.DONE
 
     def frames(self, event: Event) -> list[bytes]:
         """The chunks of one event."""
