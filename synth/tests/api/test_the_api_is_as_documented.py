@@ -52,6 +52,15 @@ def test_the_schema_and_its_page_are_open(db: None) -> None:
     assert "https://" not in page and "/static/drf_spectacular_sidecar/" in page
 
 
+def no_server_error(ctx: Any, response: Any, case: Any) -> None:
+    """As schemathesis has it; but Django alone, without its front, cannot stream and says so."""
+    import schemathesis
+
+    if response.status_code == 503 and "no_stream_here" in response.text:
+        return
+    schemathesis.checks.not_a_server_error(ctx, response, case)
+
+
 @pytest.fixture
 def one_connection() -> Iterator[None]:
     """The test's transaction outlives each request, as with Django's own test client."""
@@ -72,7 +81,7 @@ def test_generated_requests_get_documented_answers(
     from schemathesis.specs.openapi import checks
 
     wanted: list[Any] = [
-        schemathesis.checks.not_a_server_error,
+        no_server_error,
         checks.status_code_conformance,
         checks.content_type_conformance,
         checks.response_schema_conformance,
