@@ -63,11 +63,12 @@ _PHRASES = (
     "nouvelles instructions|nuove istruzioni|novas instruções|nowe instrukcje|новые инструкции|"
     "新的指令|新しい指示|새로운 지시|تعليمات جديدة|नए निर्देश|yeni talimat"
 ).split("|")
+# Strangers write what this looks at: no part of it may go back over what another has passed.
 _STRUCTURE = re.compile(
     r"[\"'“”„«»]\s*(?:actions|tool_calls|tool_call|function_call|payload|arguments)\s*[\"'“”„«»]\s*:"
-    r"|<\s*/?\s*\|?\s*(?:im_start|im_end|system|assistant|tool_call|function_calls?|invoke|inst)\b"
-    r"|\[\s*/?\s*(?:inst|sys|system|tool_calls?)\b|\bnew instructions?\s*:"
-    r"|^\W*(?:system|developer|assistant|admin|root)\s*(?:message|prompt|note|override|update)?\s*[:>\]]",
+    r"|<\s*+/?+\s*+\|?+\s*+(?:im_start|im_end|system|assistant|tool_call|function_calls?|invoke|inst)\b"
+    r"|\[\s*+/?+\s*+(?:inst|sys|system|tool_calls?)\b|\bnew instructions?\s*:"
+    r"|^[^\w\n]*(?:system|developer|assistant|admin|root)\s*+(?:message|prompt|note|override|update)?+\s*+[:>\]]",
     re.MULTILINE,
 )
 _NEAR = 60  # characters between the two words

@@ -28,7 +28,7 @@ _FENCED = re.compile(r"^<<<data [^\n]*>>>\n(.*?)\n<<<end of data [^\n]*>>>$", re
 _OURS = re.compile(r"There is no such action\. Available are: [a-z0-9_, ]*\.")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?)?")
 _ADDRESS = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://[^\s\"'<>)\]]+|\bwww\.[^\s\"'<>)\]]+"
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:https?|ftp)://[^\s\"'<>)\]]+|\bwww\.[^\s\"'<>)\]]+"
     r"|(?<!\w)@\w{3,}|(?<![\w.])\+?\d(?:[ ()./-]?\d){6,}(?!\w)"
 )
 _LETTERS = re.compile(r"(?<![^\W_])(?:[^\W_][ ._*-]{1,3}){3,}[^\W_](?![^\W_])")

@@ -205,3 +205,21 @@ def test_what_a_request_shows_of_others_is_what_is_fenced_and_what_tools_said():
         Message("tool", "There is no such action. Available are: bell_ring, note_keep."),
     ]  # fmt: skip
     assert taint.shown(messages) == ["a diary line", "two\nlines", "what a tool said", "a note"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 300_000 + "@", "+1" * 150_000, "\n" * 300_000, "<" + "\n" * 300_000, "[" + "\n" * 300_000,
+     "system" + "\n" * 300_000, "a.b-" * 75_000 + "@x", "'" + "\n" * 300_000 + "actions"],
+    ids=range(8),
+)  # fmt: skip
+def test_a_text_made_to_cost_time_is_looked_at_once(text):
+    taint.reason("memory_write", {"text": "I like tea", "to": "x@y.org"}, [text], ["hello"])
+    taint.reason("memory_write", {"text": text}, ["Write to x@y.org."], ["hello"])
+
+
+@pytest.mark.parametrize(
+    "text", ["<\n/ |\nsystem", "[ / INST", "...\nsystem\nprompt\n:", "ok\n** assistant >", "< tool_call"]
+)
+def test_structure_is_seen_over_line_ends(text):
+    assert taint.reason("bell_ring", {}, [text], [])
