@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,6 +154,17 @@ def _folds(rest: list[Example], rng: random.Random) -> list[tuple[list[Example],
     ]
 
 
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """A head's steps are so small that threads wait for each other: two took three times as long as one."""
+    n = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n)
+
+
 def fit(
     head: Head, used: list[Example], asked: Tensor, rng: random.Random, epochs: int, *, is_score: bool = False
 ) -> None:
@@ -161,6 +173,22 @@ def fit(
     n_steps = epochs * len(_batches(used, random.Random(0)))  # noqa: S311 - only counted
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=max(2, n_steps) + 1)
     head.train()
+    with _one_thread():
+        _steps(head, used, asked, rng, epochs, optimizer, schedule, is_score=is_score)
+    head.eval()
+
+
+def _steps(
+    head: Head,
+    used: list[Example],
+    asked: Tensor,
+    rng: random.Random,
+    epochs: int,
+    optimizer: torch.optim.Optimizer,
+    schedule: torch.optim.lr_scheduler.LRScheduler,
+    *,
+    is_score: bool,
+) -> None:
     for _ in range(epochs):
         for batch in _batches(used, rng):
             logits = head([e.seen for e in batch], asked, torch.stack([e.options for e in batch]))
@@ -173,7 +201,6 @@ def fit(
             torch.nn.utils.clip_grad_norm_(head.parameters(), 1.0)
             optimizer.step()
             schedule.step()
-    head.eval()
 
 
 def ordinal_loss(logits: Tensor, labels: Tensor) -> Tensor:
