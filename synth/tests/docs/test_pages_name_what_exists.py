@@ -77,6 +77,9 @@ def test_the_readme_names_addresses_and_a_wrong_one_would_be_seen():
 def _answers(address: str) -> bool:
     """True when a view of its own stands behind the address."""
     try:
-        return resolve(re.sub(r"{(?:id|message)}", "1", address.replace("{slug}", "wren"))).func is not nothing_here
+        return (
+            resolve(re.sub(r"{(?:id|message)}", "1", address.replace("{slug}", "wren"))).func
+            is not nothing_here
+        )
     except Resolver404:
         return False
