@@ -17,7 +17,14 @@ TAGS = frozenset(
     "a blockquote br code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr "
     "ul".split()
 )
-ATTRIBUTES = {"a": {"href"}, "code": {"class"}, "ol": {"start"}, "td": {"style"}, "th": {"style"}}
+ATTRIBUTES: dict[str, set[str]] = {
+    "*": set(),
+    "a": {"href"},
+    "code": {"class"},
+    "ol": {"start"},
+    "td": {"style"},
+    "th": {"style"},
+}
 SCHEMES = frozenset({"http", "https", "mailto"})
 
 

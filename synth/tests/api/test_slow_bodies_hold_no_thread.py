@@ -37,7 +37,9 @@ def handed(*messages: dict[str, Any], headers: Any = ()) -> tuple[list[Any], lis
         seen.extend([scope, await receive()])
 
     async def one() -> None:
-        await with_whole_bodies(application)({"type": "http", "headers": list(headers)}, receive, send)
+        await with_whole_bodies(application)(
+            {"type": "http", "path": "/", "headers": list(headers)}, receive, send
+        )
 
     asyncio.run(one())
     return seen, sent
