@@ -42,6 +42,11 @@ function follow(bubble) {
     followed.delete(address);
     refresh(bubble).then(() => busy(followed.size > 0));
   };
+  // A proxy may answer for a server that restarts: look at the answer, and follow it again while it is written.
+  const lost = () => {
+    done();
+    setTimeout(followAll, 3000);
+  };
   source.addEventListener("message.start", () => { if (isFresh) show(""); isFresh = false; });
   source.addEventListener("delta", (event) => show(told + JSON.parse(event.data).text));
   source.addEventListener("resync", (event) => show(JSON.parse(event.data).content));
@@ -52,13 +57,14 @@ function follow(bubble) {
   source.addEventListener("error", (event) => {
     // The browser's own "error" has no data: it connects again by itself, unless the server said no.
     if (event.data !== undefined) done();
-    else if (source.readyState === EventSource.CLOSED) done();
+    else if (source.readyState === EventSource.CLOSED) lost();
   });
 }
 
 function act(bubble, data, breakLine) {
   const list = bubble.querySelector(".actions");
-  let item = list.querySelector(`[data-call="${CSS.escape(data.call_id)}"]`);
+  // Hosts may use an id again in a later round; an action that has ended stays as it is.
+  let item = list.querySelector(`[data-call="${CSS.escape(data.call_id)}"]:not(.ok, .refused)`);
   if (!item) {
     item = document.createElement("li");
     item.dataset.call = data.call_id;
