@@ -19,6 +19,7 @@ from synth.api import errors
 from synth.api.base import Api
 from synth.api.dialogues import may_chat
 from synth.api.handoff import handoff, is_fronted
+from synth.api.openapi import REFUSALS
 from synth.api.tickets import AnyAccept
 from synth.errors import DomainError, Unavailable
 from synth.models import Agent
@@ -64,6 +65,7 @@ class ChatCompletionsView(Api):
         responses={
             (200, "application/json"): OpenApiResponse(_OBJECT, description="a chat completion"),
             (200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, description="its chunks"),
+            **dict.fromkeys(REFUSALS, OpenApiResponse(OpenAiErrorOut, description="in OpenAI's shape")),
         },
     )
     def post(self, request: Request) -> Response | HttpResponse:
