@@ -99,7 +99,8 @@ def test_a_lease_is_renewed_and_runs_out_by_itself(web, own_web, begin, bearer):
         assert eventually(lambda: viewers(answer) == 1)
         first = lease(answer)[1]
         assert eventually(lambda: lease(answer)[1] > first, 12)
-    own_web.kill(signal.SIGKILL)
+        # While it is watched: a living process would take the lease away.
+        own_web.kill(signal.SIGKILL)
     # A crash left the lease. It is over before somebody else's going is weighed.
     liveness.client().zadd(events.viewers_key(answer.id), {lease(answer)[0]: first - 60})
     watch(web, answer, bearer).connection.close()
