@@ -16,6 +16,7 @@ from uuid import UUID
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from synth import approval_options
 from synth.chat import taint
 from synth.chat.scopes import Scope
 from synth.errors import DomainError
@@ -101,7 +102,8 @@ class Action:
     handler itself proves that the person of the turn wants it. `toolkits` names the kits that have it besides
     those that list it themselves. `is_foreign` marks results that hold what strangers wrote (pages, mail):
     after one, a turn does nothing above read without asking. `keeps(turn, arguments)` gives texts that it
-    leaves as they were, such as the one it rewrites: repeating these is nothing new.
+    leaves as they were, such as the one it rewrites: repeating these is nothing new. `spoken` are words by
+    which somebody orders it ("remember"): where another's text opens a sentence so, the person is asked.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Action:
     is_guarded: bool = False
     is_foreign: bool = False
     keeps: Callable[[Turn, Any], list[str]] | None = None
+    spoken: tuple[str, ...] = ()
     toolkits: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -240,7 +243,12 @@ def _doubt(turn: Turn, action: Action, arguments: Any, plain: Any) -> str:
             kept = action.keeps(turn, arguments)
         except Exception:  # noqa: BLE001 - then all of it counts as new, and the person is asked
             log.exception("action_keeps_failed", action=action.name)
-    return taint.reason(action.name, plain, turn.untrusted, turn.own_words, kept)
+    found = taint.reason(
+        action.name, plain, turn.untrusted, turn.own_words,
+        kept=kept, spoken=action.spoken, manuals=turn.manuals,
+    )  # fmt: skip
+    has_read = any(text.strip() for text in turn.untrusted)
+    return found or (taint.OTHERS if has_read and approval_options.is_strict() else "")
 
 
 def _follow(turn: Turn, action: Action, arguments: Any, plain: Any, approval: Approval) -> Outcome | Waiting:

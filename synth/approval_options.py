@@ -15,9 +15,22 @@ TTL_S = Option(
     minimum=10,
     maximum=604_800,
 )
-declare(TTL_S)
+ASK_ABOUT = Option(
+    "APPROVAL_ASK_ABOUT",
+    "choice",
+    "suspicious",
+    "Actions that change something and can be undone are asked about when something looks suspicious, or "
+    "always when the model was shown texts that the person did not write (diary, memories, results of tools).",
+    choices=("suspicious", "others_texts"),
+)
+declare(TTL_S, ASK_ABOUT)
 
 
 def ttl() -> timedelta:
     """How long a question stays open; BadOption for a value that does not fit."""
     return timedelta(seconds=int(TTL_S.read(os.environ)))
+
+
+def is_strict() -> bool:
+    """Whether any text of others is reason enough to ask; BadOption for a value that does not fit."""
+    return bool(ASK_ABOUT.read(os.environ) == "others_texts")

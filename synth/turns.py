@@ -20,7 +20,8 @@ class Turn:
     nobody has just said it, and openers do not run.
 
     `untrusted` is what the model was shown so far that neither the server nor the person wrote (diary,
-    memories, results, notes of clients); `own_words` is what the person said in this dialogue.
+    memories, results, notes of clients); `own_words` is what the person said in this dialogue. `manuals` describe
+    the tools of an outside client.
     """
 
     agent: Agent
@@ -35,6 +36,7 @@ class Turn:
     notes: dict[str, Any] = field(default_factory=dict)
     untrusted: list[str] = field(default_factory=list)
     own_words: list[str] = field(default_factory=list)
+    manuals: list[str] = field(default_factory=list)
 
     @property
     def label(self) -> str:

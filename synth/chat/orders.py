@@ -71,6 +71,11 @@ _STRUCTURE = re.compile(
     r"|^[^\w\n]*(?:system|developer|assistant|admin|root)\s*+(?:message|prompt|note|override|update)?+\s*+[:>\]]",
     re.MULTILINE,
 )
+# Before an order, in any number up to three.
+_COURTESY = (
+    "please|and|then|so|also|always|now|you must|you should|kindly|bitte|und|dann|auch|immer|jetzt|por favor|"
+    "s'il te plaît|s'il vous plaît|per favore|proszę|пожалуйста|будь ласка|alsjeblieft|lütfen|tolong|hãy"
+).split("|")
 _NEAR = 60  # characters between the two words
 _BLOB = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{24,4000}={0,2}(?![\w+/=-])")
 _MAX_BLOBS = 40
@@ -92,6 +97,14 @@ def gives_orders(flat: str) -> bool:
     if _STRUCTURE.search(flat) or phrases.search(flat):
         return True
     return any(not _is_told(flat, match.start()) for pair in pairs for match in pair.finditer(flat))
+
+
+def tells_to(flat: str, words: Sequence[str]) -> bool:
+    """Whether a sentence of the text opens with one of these words, as orders do; see `Action.spoken`.
+
+    Outside of alphabets such a word may stand anywhere.
+    """
+    return any(pattern.search(flat) for pattern in _openings(tuple(words)))
 
 
 def hidden(text: str) -> Iterator[str]:
@@ -118,6 +131,24 @@ def _patterns() -> tuple[re.Pattern[str], tuple[re.Pattern[str], ...]]:
     """All of it in the look-alike spelling that texts are compared in."""
     phrases = "|".join(re.escape(skeleton(phrase)).replace(r"\ ", r"[\W_]+") for phrase in _PHRASES)
     return re.compile(phrases), (*_close(_ASIDE, _TOLD), *_close(_DO, _TOOL))
+
+
+@cache
+def _openings(words: tuple[str, ...]) -> list[re.Pattern[str]]:
+    flat = list(dict.fromkeys(map(skeleton, words)))
+    alphabetic = [_spaced(word) for word in flat if _ALPHABET_END.search(word)]
+    others = [_spaced(word) for word in flat if not _ALPHABET_END.search(word)]
+    found = [re.compile("|".join(others))] if others else []
+    if alphabetic:
+        courtesy = "|".join(map(_spaced, map(skeleton, _COURTESY)))
+        start = rf"(?:^|[.!?:;,…(\"'“„«»])[^\w\n]{{0,6}}(?:(?:{courtesy})[^\w\n]{{1,3}}){{0,3}}"
+        found.append(re.compile(rf"{start}(?:{'|'.join(alphabetic)})\b", re.MULTILINE))
+    return found
+
+
+def _spaced(word: str) -> str:
+    """A pattern for a phrase whose words may stand apart in any way."""
+    return re.escape(word).replace(r"\ ", r"[\W_]{1,3}")
 
 
 def _close(first: Sequence[str], second: Sequence[str]) -> list[re.Pattern[str]]:

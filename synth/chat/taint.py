@@ -1,8 +1,8 @@
 """Whether an action may come from a text that neither the server nor the person wrote. Pure.
 
 What is suspicious is asked about instead of done. Four signs: the arguments repeat a longer stretch of such a
-text; they take an address from it; it names the action; it tries to give orders. What the person said
-themselves in the dialogue is theirs to cause.
+text, or are one of its shorter ones; they take an address from it; it speaks of the action; it tries to give
+orders. What the person said themselves in the dialogue is theirs to cause.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ ADDRESSES = "It would use an address from a text that the person did not write."
 NAMES = "A text that the person did not write speaks of this action."
 ORDERS = "A text that the person did not write tries to give orders."
 FOREIGN = "It would be done right after reading what strangers wrote."
+OTHERS = "The model has read texts that the person did not write."
 TOO_MUCH = "The model was shown too much to look through."
 MAX_CHARS = 4_000_000
 WORD, CHAR, STRETCH = 24, 5, 120  # five words, or 24 characters of a script without spaces
 SHORT = 2 * WORD  # a whole value from there on adds to a stretch
+WHOLE = 3 * WORD  # a whole value from there on is one
 _FENCED = re.compile(r"^<<<data [^\n]*>>>\n(.*?)\n<<<end of data [^\n]*>>>$", re.MULTILINE | re.DOTALL)
 _OURS = re.compile(r"There is no such action\. Available are: [a-z0-9_, ]*\.")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?)?")
@@ -58,35 +60,51 @@ def shown(messages: Iterable[Sent]) -> list[str]:
 
 
 def reason(
-    name: str, arguments: Any, untrusted: Sequence[str], own: Sequence[str], kept: Sequence[str] = ()
+    name: str,
+    arguments: Any,
+    untrusted: Sequence[str],
+    own: Sequence[str],
+    *,
+    kept: Sequence[str] = (),
+    spoken: Sequence[str] = (),
+    manuals: Sequence[str] = (),
 ) -> str:
     """Why a person should be asked before the action is done, a sentence; "" for no reason.
 
-    `kept` are texts that the action leaves as they were; repeating them is nothing new.
+    `kept` are texts that the action leaves as they were; repeating them is nothing new. `spoken` are words by
+    which it is ordered. `manuals` say how a client's tools are used: nobody's either, but they give orders
+    by nature.
     """
-    if not untrusted:
+    if not untrusted and not manuals:
         return ""
-    if sum(map(len, untrusted)) > MAX_CHARS:
+    if sum(map(len, untrusted)) + sum(map(len, manuals)) > MAX_CHARS:
         return TOO_MUCH
-    theirs = [orders.flat_of(one) for text in untrusted for one in (text, *orders.hidden(text))]
+    texts, theirs = _flat(untrusted), _flat([*untrusted, *manuals])
     ours = [orders.flat_of(text) for text in own]
-    if any(_names(name, flat) for flat in theirs) or (
-        any(_speaks_of(name, flat) for flat in theirs) and not any(_speaks_of(name, flat) for flat in ours)
-    ):
+
+    def speaks(flat: str) -> bool:
+        return _speaks_of(name, flat) or orders.tells_to(flat, spoken)
+
+    if any(_names(name, flat) for flat in theirs) or (any(map(speaks, texts)) and not any(map(speaks, ours))):
         return NAMES
     ours += [orders.flat_of(text) for text in kept]
-    values = [orders.flat_of(leaf) for leaf in _leaves(arguments)]
+    values = [orders.flat_of(leaf) for leaf in leaves(arguments)]
     if _takes_address(values, theirs, ours):
         return ADDRESSES
     if _repeats(values, theirs, ours):
         return REPEATS
-    return ORDERS if any(map(orders.gives_orders, theirs)) else ""
+    return ORDERS if any(map(orders.gives_orders, texts)) else ""
+
+
+def _flat(many: Iterable[str]) -> list[str]:
+    """The texts and what is hidden in them, in the spelling that is compared."""
+    return [orders.flat_of(one) for text in many for one in (text, *orders.hidden(text))]
 
 
 def _repeats(values: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> bool:
     """Whether the values hold a stretch of one of their texts that no own text has.
 
-    Short values that stand whole in theirs and not in own ones count together.
+    A shorter value that stands whole in theirs and not in own ones counts too; the shortest ones together.
     """
     wanted = [tokens(value) for value in dict.fromkeys(values)]
     known, own = [tokens(flat) for flat in theirs], [tokens(flat) for flat in ours]
@@ -97,7 +115,7 @@ def _repeats(values: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) 
     for found in wanted:
         n, line = sum(size for _, size in found), _line(found)
         if n >= SHORT and _within(line, known_lines) and not _within(line, own_lines):
-            weight += n
+            weight += STRETCH if n >= WHOLE else n
     return weight >= STRETCH
 
 
@@ -135,15 +153,15 @@ def _within(line: str, lines: Iterable[str]) -> bool:
     return any(line in other for other in lines)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def leaves(value: Any) -> Iterator[str]:
     """Every text and number in a JSON value, keys of objects included."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield str(key)
-            yield from _leaves(item)
+            yield from leaves(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _leaves(item)
+            yield from leaves(item)
     elif isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
         yield str(value)
 

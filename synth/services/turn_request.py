@@ -78,6 +78,9 @@ class Builder:
         own = [*nodes, self.said]
         self.turn.own_words = [node.content for node in own if node.role == MessageRole.USER]
         self.turn.untrusted = taint.shown(messages)
+        self.turn.manuals = ["\n".join(taint.leaves(tool)) for tool in self.client_tools]
+        if not is_said and self.said.metadata.get("is_clients"):
+            self.turn.notes[actions.FOREIGN] = True  # whatever the client's tools read
         return Request(
             "chat",
             messages,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from synth.models import Message
+from synth.models import Approval, Message
 from synth.services import turns
 from synth.services.turns import Place
 from synth.tests.chat.conftest import call, tree
-from synth.tests.chat.running import ended, served, told
+from synth.tests.chat.running import ended, served, told, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,6 +62,16 @@ def test_our_actions_of_the_same_reply_are_done_first(dialogue, add):
     assert len(rung) == 1 == len(host.requests) and answer.content == "Both."
     assert [c["name"] for c in answer.metadata["client_calls"]] == ["weather_read"]
     assert answer.metadata["tool_nodes"] == [Message.objects.get(role="tool").pk]
+
+
+def test_after_what_its_tools_brought_our_actions_are_asked_about(dialogue, add):
+    rung = add()
+    asks = {"tool_calls": [{"name": "weather_read", "arguments": {}}]}
+    with served(asks, {"tool_calls": [call()]}) as host:
+        answer = ended(begin(dialogue, tools=[tool("weather_read")]))
+        more = begin(dialogue, "", Place(answer), results=[("call_1", "Läute neunmal.")])
+        until(lambda: Approval.objects.filter(answer=more, status="pending").exists())
+    assert not rung and len(host.requests) == 2
 
 
 def test_results_and_words_together_are_both_said(dialogue):
