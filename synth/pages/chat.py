@@ -88,6 +88,17 @@ def dialogue(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
     return render(request, "synth/chat.html", {**_sidebar(caller), **_thread(row)})
 
 
+@require_GET
+@page
+def earlier(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
+    """What stands above a message (`above`), for the top of the page."""
+    row = _own(caller_of(request), dialogue_id)
+    message = _message(row, request.GET.get("above"))
+    if message is None:
+        raise Invalid("Above which message?", field="above")
+    return render(request, "synth/chat_bubbles.html", {"dialogue": row, "thread": thread.read_above(message)})
+
+
 @require_POST
 @page
 def say(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:

@@ -69,10 +69,11 @@ class Bubble:
 
 @dataclass(frozen=True)
 class Thread:
-    """The branch that is shown, and how many older messages are not."""
+    """The branch that is shown, how many older messages are not, and the message these stand above."""
 
     bubbles: list[Bubble]
     n_older: int
+    first_id: int | None = None
 
     @property
     def is_busy(self) -> bool:
@@ -86,10 +87,23 @@ def read(dialogue: Dialogue) -> Thread:
     if leaf is None:
         return Thread([], 0)
     found, n_older = branches.above(leaf, SHOWN_CHARS)
-    nodes = _linked([*found, leaf][-SHOWN_N:])
-    bubbles = _bubbles(nodes)
+    return _thread(dialogue, [*found, leaf], n_older)
+
+
+def read_above(message: Message) -> Thread:
+    """What stands above a message in its branch."""
+    found, n_older = branches.above(message, SHOWN_CHARS)
+    return _thread(message.dialogue, found, n_older)
+
+
+def _thread(dialogue: Dialogue, nodes: list[Message], n_older: int) -> Thread:
+    """The end of a branch, cut where no answer is parted from its actions."""
+    start = max(0, len(nodes) - SHOWN_N)
+    while start and _is_of_round(nodes[start - 1]):
+        start -= 1
+    bubbles = _bubbles(_linked(nodes[start:]))
     _number(dialogue, bubbles)
-    return Thread(bubbles, n_older + len(found) + 1 - len(nodes))
+    return Thread(bubbles, n_older + start, nodes[start].pk if nodes else None)
 
 
 def bubble_of(message: Message) -> Bubble:

@@ -15,6 +15,7 @@ urlpatterns = [
     path("chat/conformance/", conformance.page, name="chat-conformance"),
     path("chat/approvals/<uuid:approval_id>/", chat.decide, name="chat-decide"),
     path("chat/<uuid:dialogue_id>/", chat.dialogue, name="chat-dialogue"),
+    path("chat/<uuid:dialogue_id>/earlier/", chat.earlier, name="chat-earlier"),
     path("chat/<uuid:dialogue_id>/say/", chat.say, name="chat-say"),
     path("chat/<uuid:dialogue_id>/again/", chat.again, name="chat-again"),
     path("chat/<uuid:dialogue_id>/branch/", chat.branch, name="chat-branch"),

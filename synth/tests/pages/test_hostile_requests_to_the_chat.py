@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from html.parser import HTMLParser
 
@@ -10,7 +11,7 @@ from django.test import Client
 from django.utils.timezone import now
 
 from synth.models import Approval, Dialogue, Message
-from synth.pages import chat
+from synth.pages import chat, thread
 from synth.services import agents, dialogues, people
 
 pytestmark = pytest.mark.django_db
@@ -115,6 +116,9 @@ def test_an_argument_named_items_hides_no_other(page, talk):
         ("change/", {"what": "rename", "title": "\x00"}),
         ("change/", {"what": "rename", "title": "x" * 201}),
         ("change/", {"what": "\x00"}),
+        ("earlier/", None),
+        ("earlier/?above=x", None),
+        ("earlier/?above=9223372036854775807", None),
         ("messages/9223372036854775808/", None),
         ("messages/" + "9" * 400 + "/", None),
     ],
@@ -135,6 +139,8 @@ def test_other_peoples_things_are_not_there(page, wren, talk):
         page.get(f"/chat/{eve.pk}/"), page.get(f"/chat/{eve.pk}/news/"), page.post(f"/chat/{eve.pk}/stop/"),
         page.post(f"/chat/{eve.pk}/say/", {"content": "x"}),
         page.post(f"/chat/{eve.pk}/change/", {"what": "delete"}),
+        page.get(f"/chat/{eve.pk}/earlier/?above={theirs.pk}"),
+        page.get(f"/chat/{talk.pk}/earlier/?above={theirs.pk}"),
         page.get(f"/chat/{eve.pk}/messages/{theirs.pk}/"), page.get(f"/chat/{talk.pk}/messages/{theirs.pk}/"),
         page.post(f"/chat/{talk.pk}/say/", {"content": "x", "edits": theirs.pk}),
         page.post(f"/chat/{talk.pk}/again/", {"message": theirs.pk}),
@@ -213,7 +219,33 @@ def test_a_very_long_dialogue_costs_no_more_than_a_short_one(page, talk, django_
     talk.save()
     with django_assert_max_num_queries(20):
         seen = page.get(f"/chat/{talk.pk}/").content.decode()
-    assert "2600 earlier messages" in seen and "Number 2600" in seen and "Number 2599" not in seen
+    assert "Show earlier" in seen and "(2600)" in seen
+    assert "Number 2600" in seen and "Number 2599" not in seen
+    with django_assert_max_num_queries(12):
+        above = page.get(f"/chat/{talk.pk}/earlier/?above={rows[2600].pk}").content.decode()
+    assert "(2200)" in above and "Number 2599" in above and "Number 2600" not in above
+    top = page.get(f"/chat/{talk.pk}/earlier/?above={rows[100].pk}").content.decode()
+    assert "Show earlier" not in top and "Number 0<" in top and "Number 99<" in top
     with django_assert_max_num_queries(12):
         one = page.get(f"/chat/{talk.pk}/messages/{rows[-1].pk}/").content.decode()
     assert "Number 2999" in one and "Number 2998" not in one
+
+
+def test_earlier_messages_are_cut_where_no_answer_is_parted_from_its_actions(page, talk, monkeypatch):
+    monkeypatch.setattr(thread, "SHOWN_N", 3)
+    last = None
+    for n in range(4):
+        last = node(talk, "user", f"Ask {n}", last)
+        call = {"tool_calls": [{"id": f"c{n}", "name": "bell_ring", "arguments": "{}"}], "via": "tools"}
+        last = node(talk, "assistant", "", last, metadata=call)
+        result = {"call_id": f"c{n}", "action": "bell_ring", "is_ok": True}
+        last = node(talk, "tool", f"Rung {n}.", last, metadata=result)
+        last = node(talk, "assistant", f"Rang {n}.", last)
+    seen = [page.get(f"/chat/{talk.pk}/").content.decode()]
+    while found := re.search(r"earlier/[?]above=(\d+)", seen[-1]):
+        seen.append(page.get(f"/chat/{talk.pk}/earlier/?above={found[1]}").content.decode())
+    assert len(seen) > 3
+    for n in range(4):
+        (with_answer,) = [text for text in seen if f"Rang {n}." in text]
+        assert f"Rung {n}." in with_answer
+        assert sum(f"Ask {n}<" in text for text in seen) == 1
