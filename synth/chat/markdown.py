@@ -31,7 +31,7 @@ SCHEMES = frozenset({"http", "https", "mailto"})
 def html(text: str) -> str:
     """The text as safe HTML; beyond 200,000 characters it is left as plain text."""
     if len(text) > MAX_CHARS:
-        return f"<pre>{nh3.clean_text(text)}</pre>"
+        return f'<pre tabindex="0">{nh3.clean_text(text)}</pre>'
     made = _reader().render(text)
     return nh3.clean(
         made,
@@ -39,7 +39,8 @@ def html(text: str) -> str:
         attributes={tag: set(names) for tag, names in ATTRIBUTES.items()},
         url_schemes=set(SCHEMES),
         link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
+        # What scrolls by itself must be reachable by keyboard.
+        set_tag_attribute_values={"a": {"target": "_blank"}, "pre": {"tabindex": "0"}},
         filter_style_properties={"text-align"},
     )
 

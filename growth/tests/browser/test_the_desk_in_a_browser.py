@@ -15,6 +15,7 @@ from growth.tests.admin.conftest import door, page, row_of
 from growth.tests.cycles import reply, run_now
 from growth.tests.proposals.desk import CONCRETE, again, ask_first, propose, rewrite_with
 from synth.services import agents, people
+from synth.testing.accessible import problems
 from synth.testing.scripted_host import ScriptedHost
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -156,6 +157,8 @@ def test_pages_fit_are_labelled_and_load_nothing_from_elsewhere(
         window.evaluate("() => document.querySelectorAll('.growth details').forEach(d => { d.open = true })")
         window.screenshot(path=str(folder / f"{name}-{width}-{scheme}.png"), full_page=True)
         assert window.evaluate(LOOK) == FINE, name
+        if window.locator(".growth").count():
+            assert problems(window, ".growth") == [], name
     states.manual_edit(agent, content="Somebody else wrote this.", by=None, door="command")
     window.goto(house["proposal"])
     window.click("text=Edit and approve")

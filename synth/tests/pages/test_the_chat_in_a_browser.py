@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from synth.testing.accessible import problems
+
 pytestmark = pytest.mark.slow
 
 
@@ -80,7 +82,7 @@ dialogues.attach_proactive_node(row, "For you.", {{"gift": gift}})
     assert page.locator("article.proactive strong").inner_text() == "you"
     gift = page.locator("article.gift").inner_text()
     assert "A shell" in gift and "(@)" in gift and "from the beach <b>" in gift
-    assert page.problems == []
+    assert page.problems == [] == problems(page)
 
 
 def test_a_hostile_model_moves_nothing_on_the_page(open_as, world):
@@ -137,6 +139,30 @@ def test_everything_can_be_done_by_keyboard_and_has_a_name(open_as):
     page.press("#words", "Enter")
     settled(page)
     assert page.locator("article.user .said").inner_text() == "by keyboard"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_wrong(open_as, world, width):
+    code = "```\n" + "x" * 400 + "\n```"
+    world.scripts["all of it"] = (
+        f"# Big\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[x](https://x.example) `y`\n\n{code}"
+    )
+    page = open_as("pia", width=width)
+    assert problems(page) == []
+    begin(page)
+    assert problems(page) == []
+    say(page, "all of it")
+    settled(page)
+    assert problems(page) == []
+    page.locator("article.user .plain").first.click()
+    assert problems(page) == []
+    page.goto("/chat/?q=all")
+    assert problems(page) == []
+    page.goto("/chat/conformance/")
+    assert problems(page) == []
+    page.context.clear_cookies()
+    page.goto("/login/")
+    assert problems(page) == []
 
 
 def test_one_click_checks_the_streams(open_as, world):
