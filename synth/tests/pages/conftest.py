@@ -7,26 +7,10 @@ from typing import Any
 
 import pytest
 
+from synth.testing.browser import PASSWORD
+from synth.testing.browser import chromium as chromium  # noqa: PLC0414 - used by tests here
 from synth.tests.clients.conftest import World
 from synth.tests.clients.conftest import world as world  # noqa: PLC0414 - the fixture is used here too
-
-PASSWORD = "a long word for tests"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """The browser; tests skip where there is none."""
-    from pathlib import Path
-
-    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright")
-    binary = Path("/usr/bin/chromium")
-    if not binary.exists():
-        pytest.skip("no Chromium")
-    args = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(binary), args=args)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
