@@ -20,6 +20,7 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 
 from synth.errors import DomainError, Unavailable
+from synth.openai import chunks
 
 log = structlog.get_logger(__name__)
 API_PREFIXES = ("/api/", "/v1/")
@@ -143,5 +144,8 @@ def is_api_path(path: str) -> bool:
 
 
 def plain_json(request: HttpRequest, status_code: int, message: str) -> HttpResponseBase:
-    """An error body outside of any REST view."""
-    return JsonResponse(body(CODES[status_code], message), status=status_code)
+    """An error body outside of any REST view; below `/v1` with all that OpenAI clients read."""
+    said = body(CODES[status_code], message)
+    if request.path.startswith("/v1"):
+        said["error"] |= chunks.refusal(status_code, message, CODES[status_code])
+    return JsonResponse(said, status=status_code)

@@ -185,6 +185,7 @@ def test_an_answer_format_that_is_not_there_is_406(trainer: APIClient) -> None:
 def test_a_path_that_is_not_there_is_json(db: None, path: str) -> None:
     for answer in (APIClient().get(path), APIClient().post(path, {})):
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+        assert ("type" in answer.json()["error"]) == path.startswith("/v1")
 
 
 def test_a_bug_is_a_json_500_with_its_request_id(trainer: APIClient, agent: Agent, monkeypatch) -> None:
