@@ -8,16 +8,15 @@ from typing import Any, Concatenate, ParamSpec
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import SimpleTemplateResponse, TemplateResponse
+from django.http import Http404, HttpRequest
+from django.template.response import SimpleTemplateResponse
 from django.utils import timezone
 
 from growth.clock import zone_of
-from synth.admin.base import CoreAdmin, steward
+from synth.admin.base import READS, CoreAdmin, steward
 from synth.services import audit
 
 DOOR = "admin"
-READS = ("GET", "HEAD", "OPTIONS")
 P = ParamSpec("P")
 
 
@@ -42,17 +41,13 @@ def in_viewers_zone(
 
 
 class StewardAdmin(CoreAdmin):
-    """Rows of agents the person trains; nothing is added or deleted by hand.
-
-    With `page_template`, a row's address shows our own page instead of Django's form.
-    """
+    """Rows of agents the person trains; nothing is added or deleted by hand."""
 
     agent_path = "agent"
     list_select_related = ["agent"]
     show_facets = admin.ShowFacets.NEVER  # facets would count
     # By key: it is indexed, and new rows come last in it.
     ordering = ["-id"]
-    page_template = ""
     # What an empty list tells to do next.
     empty_hint = ""
     list_before_template = "growth/list_hint.html"
@@ -78,18 +73,6 @@ class StewardAdmin(CoreAdmin):
             return None
         return self.get_queryset(request).select_related("agent").filter(pk=object_id).first()
 
-    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """What `page_template` shows of a row."""
-        raise NotImplementedError
-
-    def render(
-        self, request: HttpRequest, template: str, title: str, status: int = 200, **context: Any
-    ) -> HttpResponse:
-        """A page of ours inside the admin site."""
-        request.current_app = self.admin_site.name
-        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
-        return TemplateResponse(request, template, {**frame, **context}, status=status)
-
     @in_viewers_zone
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         return super().changelist_view(request, extra_context)
@@ -102,13 +85,7 @@ class StewardAdmin(CoreAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
-        row = self.shown(request, object_id) if self.page_template else None
-        if row is None:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        if request.method not in READS:
-            raise PermissionDenied
-        context = self.page_context(request, row)
-        return self.render(request, self.page_template, str(row), original=row, **context)
+        return super().changeform_view(request, object_id, form_url, extra_context)
 
 
 def _note_refused(request: HttpRequest) -> None:

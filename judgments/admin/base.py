@@ -7,8 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import HttpRequest
 
 from judgments import registry
 from synth.admin.base import ReadOnly, steward
@@ -27,12 +26,6 @@ class Records(ReadOnly):
         """PermissionDenied for everybody but operators."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-
-    def page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
-        """A page of ours inside the admin site."""
-        request.current_app = self.admin_site.name
-        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
-        return TemplateResponse(request, template, {**frame, **context})
 
 
 class JudgmentFilter(admin.SimpleListFilter):

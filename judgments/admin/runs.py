@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -25,7 +24,6 @@ from judgments.report_text import dial_text
 from judgments.services import labels, reports
 from synth.errors import DomainError, NotFound
 
-READS = ("GET", "HEAD", "OPTIONS")
 KEYS = "1234567890"
 PERIODS = (7, 14, 30, 90, 365)
 
@@ -37,6 +35,7 @@ class RunAdmin(Records):
     list_display = ("at", "judgment", "origin", "served_model", "outcome", "n_labels", "caller")
     list_filter = (JudgmentFilter, "origin", "is_asked")
     list_select_related = ("api_key",)
+    page_template = "judgments/run_page.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         rows: QuerySet[Run] = super().get_queryset(request)
@@ -61,20 +60,15 @@ class RunAdmin(Records):
             *super().get_urls(),
         ]
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
+    def shown(self, request: HttpRequest, object_id: str | None) -> Run:
         self.look(request)
-        if request.method not in READS:
-            raise PermissionDenied
         row = _run(object_id)
         if row is None:
             raise Http404
-        return self.page(request, "judgments/run_page.html", str(row), original=row, **run_context(row))
+        return row
+
+    def page_context(self, request: HttpRequest, row: Run) -> dict[str, Any]:
+        return run_context(row)
 
     @method_decorator(require_safe)
     def queue_view(self, request: HttpRequest) -> HttpResponse:
@@ -85,7 +79,7 @@ class RunAdmin(Records):
         context: dict[str, Any] = {"judgment": name, "names": selectors.known_names(), "run": row}
         if row is not None:
             context |= {**run_context(row), "choices": choices_of(row)}
-        return self.page(request, "judgments/queue.html", "Label judgments", **context)
+        return self.render(request, "judgments/queue.html", "Label judgments", **context)
 
     @method_decorator(require_POST)
     def label_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -116,7 +110,9 @@ class RunAdmin(Records):
                 context["report"] = with_charts(reports.report(name, days=n_days, at=now()))
             except NotFound as error:
                 messages.error(request, error.message)
-        return self.page(request, "judgments/report.html", "How good judgments are", judgment=name, **context)
+        return self.render(
+            request, "judgments/report.html", "How good judgments are", judgment=name, **context
+        )
 
 
 @admin.register(RunEvent)

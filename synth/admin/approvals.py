@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
@@ -20,8 +19,6 @@ from synth.admin.base import AgentFilter, ReadOnly, ValueFilter, steward
 from synth.errors import DomainError
 from synth.models import Approval, ApprovalGrant, ApprovalStatus, Door
 from synth.services import approval_grants, approvals
-
-READS = ("GET", "HEAD", "OPTIONS")
 
 
 class StatusFilter(ValueFilter):
@@ -41,6 +38,7 @@ class ApprovalAdmin(ReadOnly):
     list_select_related = ("agent", "person", "decided_by")
     list_filter = (StatusFilter, AgentFilter)
     ordering = ("-at", "-id")
+    page_template = "synth/approval_page.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Approval]:
         # Not all of an agent's: what it asks a person in their dialogue is between the two.
@@ -54,22 +52,10 @@ class ApprovalAdmin(ReadOnly):
             *super().get_urls(),
         ]
 
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        row = self._found(request, object_id)
-        if request.method not in READS:
-            raise PermissionDenied
-        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": str(row)}
-        context = {**frame, "original": row, **_shown(request, row)}
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, "synth/approval_page.html", context)
+    def page_context(self, request: HttpRequest, row: Approval) -> dict[str, Any]:
+        return _shown(request, row)
 
-    def _found(self, request: HttpRequest, object_id: str | None) -> Approval:
+    def shown(self, request: HttpRequest, object_id: str | None) -> Approval:
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
@@ -84,7 +70,7 @@ class ApprovalAdmin(ReadOnly):
     @method_decorator(require_POST)
     def decide_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         """The button that was pressed, with its scope."""
-        row = self._found(request, str(pk))
+        row = self.shown(request, str(pk))
         scope = request.POST.get("scope", "0")
         index = int(scope) if scope.isascii() and scope.isdigit() and len(scope) < 4 else -1
         try:
@@ -98,7 +84,7 @@ class ApprovalAdmin(ReadOnly):
     @method_decorator(require_POST)
     def regret_view(self, request: HttpRequest, pk: UUID) -> HttpResponse:
         """System 1 should have asked."""
-        row = self._found(request, str(pk))
+        row = self.shown(request, str(pk))
         try:
             approvals.should_have_asked(row.pk, by=steward(request), door=Door.ADMIN)
             messages.success(request, "Noted; it counts against the rule that allowed it.")

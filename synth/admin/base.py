@@ -10,7 +10,8 @@ from django.contrib import admin, messages
 from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget
@@ -27,6 +28,7 @@ else:
     Base, RowForm = ModelAdmin, forms.ModelForm
 MAX_FILTER_AGENTS = 100
 MAX_ID_DIGITS = 18
+READS = ("GET", "HEAD", "OPTIONS")
 
 
 def steward(request: HttpRequest) -> Caller:
@@ -41,12 +43,14 @@ def steward(request: HttpRequest) -> Caller:
 class CoreAdmin(Base):
     """Rows an operator may work on; trainers see those of their agents where `agent_path` leads to the agent.
 
-    `trainers_may` names what trainers may do besides looking: `add`, `change`.
+    `trainers_may` names what trainers may do besides looking: `add`, `change`. With `page_template`, a row's
+    address shows a page of ours instead of Django's form, and takes no posts.
     """
 
     agent_path = ""
     trainers_may: tuple[str, ...] = ()
     is_read_only = False
+    page_template = ""
     list_per_page = 50
     show_full_result_count = False
     paginator = InfinitePaginator
@@ -113,11 +117,32 @@ class CoreAdmin(Base):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> Any:
+        if self.page_template and (row := self.shown(request, object_id)) is not None:
+            if request.method not in READS:
+                raise PermissionDenied
+            context = self.page_context(request, row)
+            return self.render(request, self.page_template, str(row), original=row, **context)
         try:
             return super().changeform_view(request, object_id, form_url, extra_context)
         except DomainError as error:
             messages.error(request, error.message)
             return HttpResponseRedirect(request.get_full_path())
+
+    def shown(self, request: HttpRequest, object_id: str | None) -> Any:
+        """The row of a page's address. None: Django answers as for any missing row; or raises for itself."""
+        raise NotImplementedError
+
+    def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
+        """What `page_template` shows of a row."""
+        raise NotImplementedError
+
+    def render(
+        self, request: HttpRequest, template: str, title: str, status: int = 200, **context: Any
+    ) -> HttpResponse:
+        """A page of ours inside the admin site."""
+        request.current_app = self.admin_site.name
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
+        return TemplateResponse(request, template, {**frame, **context}, status=status)
 
     def each(self, request: HttpRequest, rows: Iterable[Model], change: Callable[[Any], object]) -> None:
         """Call a service for each chosen row and say what came of it."""

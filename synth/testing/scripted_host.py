@@ -25,12 +25,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
 from synth.llm.scripted import as_reply, completion_body, read_file
 from synth.testing import streamed_body
+from synth.testing.quiet_http import QuietHandler, QuietServer
 
 Reply = str | dict[str, Any] | Callable[[dict[str, Any]], Any]
 _EMPTY_SCRIPT = {"status": 500, "content": "the scripted host has no reply left"}
@@ -67,7 +67,7 @@ class ScriptedHost:
         self.n_used = 0
         self.requests: list[Recorded] = []
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", port), self)
+        self._server = QuietServer(_Handler, self, port)
         self.port = int(self._server.server_address[1])
         self.base_url = f"http://127.0.0.1:{self.port}/v1"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -112,27 +112,7 @@ class ScriptedHost:
         return as_reply(reply(request.json) if callable(reply) else reply)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], host: ScriptedHost) -> None:
-        self.host = host
-        super().__init__(address, _Handler)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is the test's business."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    timeout = 60
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """Quiet."""
-
+class _Handler(QuietHandler):
     def do_GET(self) -> None:  # noqa: N802 - the name is the base class's
         """The list of models, for frontends and health checks."""
         models = {"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]}
@@ -142,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
         """The next reply of the script."""
-        host = self.server.host
+        host = self.server.owner
         request = self._body()
         reply = host.answer(Recorded(self.path, dict(self.headers.items()), request))
         if reply.get("hang"):
@@ -193,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, reply: dict[str, Any], request: dict[str, Any]) -> None:
         """One event a write, in a chunked body."""
-        how, closing = streamed_body.how_of(reply), self.server.host.closing
+        how, closing = streamed_body.how_of(reply), self.server.owner.closing
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -216,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _chunk(self, data: bytes, how: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
         size = 1 if reply.get("drip_s") else int(how.get("split", len(data)))
         for at in range(0, len(data), size):
-            if reply.get("drip_s") and self.server.host.closing.wait(float(reply["drip_s"])):
+            if reply.get("drip_s") and self.server.owner.closing.wait(float(reply["drip_s"])):
                 return
             piece = data[at : at + size]
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
@@ -224,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _drip(self, data: bytes, pause_s: float) -> None:
         for n in range(len(data)):
-            if self.server.host.closing.wait(pause_s):
+            if self.server.owner.closing.wait(pause_s):
                 return
             self.wfile.write(data[n : n + 1])
 

@@ -12,8 +12,9 @@ import socket
 import struct
 import threading
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from synth.testing.quiet_http import QuietHandler, QuietServer
 
 Answer = int | dict[str, Any]
 
@@ -40,7 +41,7 @@ class WebhookPeer:
         self._lock = threading.Lock()
         self.requests: list[Received] = []
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), self)
+        self._server = QuietServer(_Handler, self)
         self.host = f"127.0.0.1:{self._server.server_address[1]}"
         self.url = f"http://{self.host}/hook"
         self.path = f"webhook/{self.url}"
@@ -62,30 +63,10 @@ class WebhookPeer:
         return answer if isinstance(answer, dict) else {"status": answer}
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], peer: WebhookPeer) -> None:
-        self.peer = peer
-        super().__init__(address, _Handler)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is the test's business."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    timeout = 60
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
-        """Quiet."""
-
+class _Handler(QuietHandler):
     def do_POST(self) -> None:  # noqa: N802 - the name is the base class's
         """The next answer of the script."""
-        peer = self.server.peer
+        peer = self.server.owner
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         answer = peer.answer_to(Received(self.path, dict(self.headers.items()), raw))
         if answer.get("hang"):
