@@ -15,6 +15,7 @@ import torch
 
 from judgments import heads, options, strict_json
 from judgments.ml import artifacts, encoders
+from judgments.ml.embedding import Embedding
 from judgments.ml.encoding import Reading, TooLong
 from judgments.ml.readers import EMBEDDING, LANGUAGE_MODEL, Answered, CannotRead, Readers
 from judgments.questions import Ask
@@ -39,13 +40,14 @@ class Checked:
 
 
 class Runner:
-    """Loads the encoder and the heads once; answers batches."""
+    """Loads the encoder and the heads once; answers batches of asks and of texts to be read as vectors."""
 
     keep_alive_s = 600.0
 
     def __init__(self) -> None:
         self.needs_mib = specs.picked().memory_mib + _language_model_mib()
         self.readers: Readers | None = None
+        self.embedding: Embedding | None = None
         self.model = ""
 
     def load(self) -> None:
@@ -56,6 +58,7 @@ class Runner:
         except encoders.NotInstalled:
             encoder = encoders.load_minilm()
         self.readers = Readers(Reading(encoder), _heads(), _language_model())
+        self.embedding = Embedding(encoder)
         parts = [head.label for head in self.readers.heads]
         if self.readers.causal is not None:
             parts.append(self.readers.causal.name)
@@ -65,15 +68,20 @@ class Runner:
 
     def unload(self) -> None:
         """Forget everything; the memory goes back to the system."""
-        self.readers = None
+        self.readers = self.embedding = None
         gc.collect()
 
     def run(self, batch: Sequence[dict[str, Any]]) -> list[Answer]:
-        """One body a payload `{"ask": JSON of the wire}`; a Problem for one that is too long or no ask."""
+        """One body a payload `{"ask": JSON of the wire}`; a Problem for one that is too long or no ask.
+
+        Payloads with `texts` are for `Embedding.run`; a batch has one kind of them.
+        """
         if self.readers is None:
             self.load()
         readers = self.readers
-        assert readers is not None
+        assert readers is not None and self.embedding is not None
+        if "texts" in batch[0]:
+            return self.embedding.run(batch)
         asks = [self._checked(readers, payload) for payload in batch]
         good = [one for one in asks if isinstance(one, Checked)]
         asked = [(one.ask.state, q) for one in good for q in one.ask.questions]

@@ -106,9 +106,22 @@ def ask(
     is_cancelled: Callable[[], bool] | None = None,
 ) -> dict[str, Any]:
     """The worker's answer. `deadline` is in epoch seconds. NoAnswer's subclasses say why there is none."""
+    return wait(begin(kind, payload, deadline=deadline, priority=priority), deadline, is_cancelled)
+
+
+def begin(kind: str, payload: dict[str, Any], *, deadline: float, priority: str = "IMPORTANT") -> str:
+    """Queue an ask and go on; its id, which `wait` takes. NoAnswer's subclasses as for `ask`."""
     ask_id = uuid4().hex
     try:
         _add(envelope(ask_id, kind, payload, deadline).dumps(), priority)
+    except redis.RedisError as error:
+        raise NoWorker("redis_down", str(error)[:200]) from None
+    return ask_id
+
+
+def wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None = None) -> dict[str, Any]:
+    """The answer to an ask that was begun; one that is not there by `deadline` is cancelled."""
+    try:
         return _wait(ask_id, deadline, is_cancelled)
     except redis.RedisError as error:
         raise NoWorker("redis_down", str(error)[:200]) from None

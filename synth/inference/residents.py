@@ -25,7 +25,10 @@ def needs(runner: Runner) -> int:
 
 
 class Residents:
-    """Runners by kind. `free_mib` and `tier` ask the machine; None: nobody knows how much is free."""
+    """Runners by kind. `free_mib` and `tier` ask the machine; None: nobody knows how much is free.
+
+    Kinds with one maker share its runner, so that a model that does two things is loaded once.
+    """
 
     def __init__(
         self,
@@ -35,6 +38,8 @@ class Residents:
         tier: Callable[[], tiers.Tier] = probe.tier,
     ) -> None:
         self._makers = dict(makers)
+        first: dict[Callable[[], Runner], str] = {}
+        self._owner = {kind: first.setdefault(make, kind) for kind, make in makers.items()}
         self._free_mib = free_mib
         self._tier = tier
         self._runners: dict[str, Runner] = {}
@@ -42,6 +47,7 @@ class Residents:
 
     def get(self, kind: str, priority: str) -> Runner | Problem:
         """The runner of a kind, loaded; or why there is none."""
+        kind = self._owner.get(kind, kind)
         if kind in self._runners:
             self.used(kind, priority)
             return self._runners[kind]
@@ -66,6 +72,7 @@ class Residents:
 
     def used(self, kind: str, priority: str) -> None:
         """Note that a model was used just now."""
+        kind = self._owner.get(kind, kind)
         self._loaded[kind] = tiers.Loaded(needs(self._runners[kind]), time.monotonic(), priority)
 
     def unload_idle(self) -> None:
