@@ -36,6 +36,7 @@ class SynthConfig(AppConfig):
         background.register_tick("synth.tend_approvals", "synth.tasks.tend_approvals")
         background.register_tick("synth.let_go", "synth.tasks.let_go", every_s=3600)
         background.register_tick("synth.let_dialogues_go", "synth.tasks.let_dialogues_go", every_s=3600)
+        background.register_tick("synth.make_memory_vectors", "synth.tasks.make_memory_vectors")
         register_queue("outbox", "synth.EventHandling", Q(status="waiting"))
         register_queue("sittings", "synth.Sitting", Q(status__in=["queued", "running"]))
         registries.turn_observers.add("synth.toolkits", toolkits.look)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from synth import actions, memory_sizes, turn_options
 from synth.actions import Action, Outcome
 from synth.models import Memory, Person
-from synth.services import memories, named_memories
+from synth.services import meanings, memories, named_memories
 from synth.services.named_memories import MAX_NAME_CHARS, entry, find, shown_name
 from synth.turns import Turn
 
@@ -109,7 +109,10 @@ def memory_list(turn: Turn, arguments: ListArguments) -> Outcome:
     if arguments.big:
         return _listed(list(named_memories.big(rows)[:MAX_LISTED]), BIG_LISTED, "too long")
     if arguments.query and arguments.query.strip():
-        found = memories.recall(turn.agent, arguments.query, about=turn.person, limit=MAX_RECALLED)
+        found = memories.recall(
+            turn.agent, arguments.query, about=turn.person, limit=MAX_RECALLED,
+            meaning=meanings.of(arguments.query),
+        )  # fmt: skip
         return _listed([one.memory for one in found], MAX_RECALLED, "about that")
     return _listed(list(rows.order_by("name", "id")[: MAX_LISTED + 1]), MAX_LISTED, "kept")
 

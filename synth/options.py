@@ -199,6 +199,12 @@ declare(
         "A memory that grows past this answers with a note; 0: never.",
         minimum=0,
     ),
+    Option(
+        "RECALL_MEANING",
+        "bool",
+        True,
+        "Recall goes by what memories mean as well as by their words, where a torch worker runs.",
+    ),
     Option("RATE_PER_KEY", "int", 600, "Requests a minute for one API key; 0: no limit.", minimum=0),
     Option(
         "RATE_PER_ADDRESS",

@@ -242,6 +242,7 @@ LLM_MAX_TOKENS: int = _read("LLM_MAX_TOKENS")
 LLM_DAILY_TOKENS: int = _read("LLM_DAILY_TOKENS")
 CHAT_HISTORY_CHARS: int = _read("CHAT_HISTORY_CHARS")
 MEMORY_ENTRY_WARN_TOKENS: int = _read("MEMORY_ENTRY_WARN_TOKENS")
+RECALL_MEANING: bool = _read("RECALL_MEANING")
 
 # Logs: request id → task id → language model call id on every line.
 LOGGING_CONFIG = None

@@ -6,7 +6,16 @@ from celery import shared_task
 from django.utils import timezone
 
 from synth.rowqueue.deadline import Deadline
-from synth.services import approvals, dialogue_retention, dialogues, draining, outbox, retention, sittings
+from synth.services import (
+    approvals,
+    dialogue_retention,
+    dialogues,
+    draining,
+    memory_vectors,
+    outbox,
+    retention,
+    sittings,
+)
 
 
 @shared_task(name="synth.tasks.drain_handler")
@@ -64,3 +73,9 @@ def end_sittings() -> None:
 def run_sittings() -> None:
     """Write the sittings that wait into the diary."""
     sittings.run_waiting()
+
+
+@shared_task(name="synth.tasks.make_memory_vectors")
+def make_memory_vectors() -> None:
+    """Each minute: have what memories mean read by the torch worker, where it is missing."""
+    memory_vectors.sweep(Deadline(50))

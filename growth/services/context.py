@@ -14,7 +14,7 @@ from growth.models import GrowthRun, GrowthState
 from growth.moments import NO_EVIDENCE, Entry
 from growth.services.effective import EffectiveSettings
 from synth.selectors import diary_between
-from synth.services import memories
+from synth.services import meanings, memories
 from synth.text.words import keywords
 
 if TYPE_CHECKING:
@@ -68,12 +68,14 @@ def build(run: GrowthRun, settings: EffectiveSettings) -> Context:
 def _recalled(run: GrowthRun, entries: Sequence[Entry], limit: int) -> tuple[str, ...]:
     """Memories about nobody in particular that the week's keywords bring up, each cut to 400 characters.
 
-    Freshness counts from the run's first start, so a run taken up again is asked with the same words.
+    Freshness counts from the run's first start, so a run taken up again is asked with the same words, unless
+    what they mean was known only once.
     """
     words = keywords(_newest_chars(entries), MAX_KEYWORDS) if limit else []
     if not words:
         return ()
-    found = memories.recall(run.agent, words, about=None, limit=limit, at=run.started_at)
+    meaning = meanings.of(" ".join(words), meanings.PATIENT_S)
+    found = memories.recall(run.agent, words, about=None, limit=limit, at=run.started_at, meaning=meaning)
     return tuple(one.memory.text[:MEMORY_CHARS] for one in found)
 
 

@@ -21,7 +21,7 @@ from synth.api.parsers import check_text
 from synth.api.permissions import agent_trained
 from synth.api.persons import named_person
 from synth.models import Agent, Door, Memory
-from synth.services import memories, named_memories
+from synth.services import meanings, memories, named_memories
 
 MAX_QUERY_CHARS = 4000
 
@@ -112,7 +112,8 @@ class MemoriesView(Api):
 
     def _recall(self, agent: Agent, query: str, about: Any) -> Response:
         check_text(query, "q")
-        found = memories.recall(agent, query[:MAX_QUERY_CHARS], about=about, limit=read_limit(self.request))
+        query, limit = query[:MAX_QUERY_CHARS], read_limit(self.request)
+        found = memories.recall(agent, query, about=about, limit=limit, meaning=meanings.of(query))
         results = [
             MemoryOut(scored.memory, context={"score": round(scored.score, 6)}).data for scored in found
         ]

@@ -8,8 +8,9 @@ from typing import Any
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-# Rows of these are worth nothing elsewhere: logins, login attempts; migrations are named in the manifest.
-LEFT_OUT = ("django_session", "django_migrations")
+# Rows of these are worth nothing elsewhere: logins, login attempts; migrations are named in the manifest;
+# vectors are made again from their memories.
+LEFT_OUT = ("django_session", "django_migrations", "synth_memoryvector")
 LEFT_OUT_PREFIX = "axes_"
 # Filled by migrations and start-up, so rows here do not make a database "in use".
 BOOKKEEPING = (

@@ -8,7 +8,7 @@ from synth.models.dialogues import Dialogue, Message, MessageRole, MessageStatus
 from synth.models.diary import DiaryEntry, DiarySource
 from synth.models.install import IdempotentAnswer, Install, Tick
 from synth.models.llm import LlmCall, LlmCallPart, PromptPart
-from synth.models.memories import Memory, MemoryTerm
+from synth.models.memories import Memory, MemoryTerm, MemoryVector
 from synth.models.outbox import EventHandling, HandlingStatus, OutboxEvent
 from synth.models.people import ApiKey, Person, Role
 from synth.models.turns import ClientThread, Sitting, SittingStatus, TurnState
@@ -34,6 +34,7 @@ __all__ = [
     "LlmCallPart",
     "Memory",
     "MemoryTerm",
+    "MemoryVector",
     "Message",
     "MessageRole",
     "MessageStatus",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 from django.utils.timezone import now
+
+from synth.recall.meaning import DIMS, MAX_MODEL_CHARS
 
 
 class Memory(models.Model):
@@ -75,3 +79,44 @@ class MemoryTerm(models.Model):
 
     def __str__(self) -> str:
         return self.term
+
+
+class SignsField(models.Field):  # type: ignore[type-arg]
+    """The signs of a vector's numbers as a string of bits."""
+
+    def db_type(self, connection: Any) -> str:
+        """A column of one bit a number."""
+        return f"bit({DIMS})"
+
+
+class MemoryVector(models.Model):
+    """What a memory means, as a vector of one model. Derived: whoever changes the memory deletes it, and the
+    sweep makes it anew.
+
+    `agent_id`, `about_id` (0: nobody) and `at` repeat the memory's, so that a search reads nobody else's and
+    the newest from the index alone. The database deletes the row with its memory: Django would look for it
+    before the memory is locked.
+    """
+
+    memory = models.OneToOneField(
+        Memory, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    agent_id = models.BigIntegerField()
+    about_id = models.BigIntegerField(default=0)
+    at = models.DateTimeField()
+    model = models.CharField(max_length=MAX_MODEL_CHARS)
+    vector = models.BinaryField()
+    signs = SignsField()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["agent_id", "about_id", "-at"],
+                include=["memory", "model", "signs"],
+                name="synth_memoryvector_scope",
+            ),
+            models.Index(fields=["model"], name="synth_memoryvector_model"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} {self.model}"

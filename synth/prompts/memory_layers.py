@@ -63,14 +63,16 @@ def preferences(context: LayerContext) -> str:
 
 def recalled(context: LayerContext) -> str:
     """The memories that fit best what the person said last, the beginning of each."""
-    from synth.services import memories, named_memories
+    from synth.services import meanings, memories, named_memories
 
     talk = _talk(context.dialogue)
     if not talk:
         return ""
+    meaning = meanings.of(talk)
     found = memories.recall(
-        context.agent, talk[:MAX_TALK_CHARS], about=context.person, limit=MAX_RECALLED, at=context.at
-    )
+        context.agent, talk[:MAX_TALK_CHARS], about=context.person, limit=MAX_RECALLED, at=context.at,
+        meaning=meaning,
+    )  # fmt: skip
     rows = [one.memory for one in found if one.score >= LEAST_SCORE and not _is_shown(one.memory, context)]
     texts = [f"{named_memories.shown_name(row)}: {row.text}" for row in rows]
     return _fitting(RECALLED_HEAD, texts, RECALLED_CHARS, MAX_RECALLED * RECALLED_CHARS, "memories")

@@ -13,12 +13,14 @@ from typing import Any, Final
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from synth import registries
 from synth.errors import Conflict, Invalid, NotFound
-from synth.models import Agent, Memory, Person
-from synth.recall import index, lexemes, search, store
+from synth.models import Agent, Memory, MemoryVector, Person
+from synth.recall import index, lexemes, near, search, store
+from synth.recall.meaning import Meaning, fuse
 from synth.services import audit
 from synth.text.words import is_unspaced
 
@@ -55,19 +57,25 @@ def recall(
     limit: int,
     at: datetime | None = None,
     session: str = "",
+    meaning: Meaning | None = None,
 ) -> list[Scored]:
     """The memories that fit a question (or a list of keywords) best, best first, at most `limit`.
 
     Memories about nobody, and those about `about` when given: never another person's. The bodies of at most
-    `limit` rows are read; `at` is the instant freshness is counted from. In a `session` what is found
+    `limit` rows are read; `at` is the instant freshness is counted from. With the question's `meaning` those
+    that say the same in other words rise or come in (`synth.recall.meaning`). In a `session` what is found
     goes past the rerankers of other apps.
     """
+    about_id = about.pk if about else None
+    n_found = limit if meaning is None or limit < 1 else max(limit, store.KEEP)
     with transaction.atomic():
         store.settle()
-        found = search.search(
-            agent.pk, query, about_id=about.pk if about else None, limit=limit, at=at or timezone.now()
-        )
-    rows = Memory.objects.defer("search").in_bulk([pk for pk, _ in found])
+        found = search.search(agent.pk, query, about_id=about_id, limit=n_found, at=at or timezone.now())
+        if meaning is not None and limit > 0:
+            near_ones = near.nearest(agent.pk, about_id, meaning, [pk for pk, _ in found])
+            found = fuse(found, near_ones)[:limit]
+    scope = Q(about=None) if about is None else Q(about=None) | Q(about=about)
+    rows = Memory.objects.defer("search").filter(scope, agent=agent).in_bulk([pk for pk, _ in found])
     scored = [Scored(rows[pk], score) for pk, score in found if pk in rows]
     return _reranked(agent, query, scored, session) if session and scored else scored
 
@@ -142,6 +150,7 @@ def update(
         index.add(counts, row.about_id, terms, 1)
         with _named(row), transaction.atomic():
             _save(row, terms)
+        MemoryVector.objects.filter(memory=row).delete()  # it was made from what stood here before
         index.apply(row.agent_id, counts)
         _audit(row, "memory_update", by, door)
     row.note = _note(before, row.n_tokens)
