@@ -19,7 +19,7 @@ from synth.llm import LlmError
 from synth.models import Agent, Dialogue, Message, Person, TurnState
 from synth.prompts import Prompt, assemble
 from synth.rowqueue import leases
-from synth.services import audit, dialogue_deletion, turn_ends, turn_live
+from synth.services import audit, dialogue_deletion, meanings, turn_ends, turn_live
 from synth.services.turn_live import Live
 from synth.services.turn_loop import Final, Loop, Stopped
 from synth.services.turn_request import Builder
@@ -162,6 +162,7 @@ def _think(going: _Run, kept: leases.Kept) -> Final | Waiting:
     if job.state.stop_requested_at is not None:
         live.end(job.state.stop_reason)
         raise Stopped
+    meanings.begin(job.said.content)  # read while the openers run; the prompt takes it
     is_begun = "n_calls" in job.state.loop
     if not is_begun:
         if not job.state.loop.get("is_told"):
