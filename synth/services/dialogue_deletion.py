@@ -13,7 +13,7 @@ from django.utils.timezone import now
 
 from synth import liveness, registries
 from synth.chat import events
-from synth.models import ApprovalGrant, Dialogue, IdempotentAnswer, Message, MessageRole
+from synth.models import ApprovalGrant, Dialogue, Message, MessageRole
 from synth.services import dialogues, forget
 
 _CHUNK = 500
@@ -36,6 +36,21 @@ _CLEAR_AUDIT = f"""
             'status', after->'status', 'decision', after->'decision', 'action', after->'action')), '{{}}'),
         action = CASE WHEN reason = %(unknown)s THEN %(unknown)s ELSE action END
     WHERE object IN ({_OBJECTS}) AND (before IS NOT NULL OR after IS NOT NULL OR reason <> '')
+"""  # noqa: S608 - constants
+# Answers that name one of the dialogues, one of its questions, or (a stopped one) one of its messages: among
+# those of its person and of whoever left an audit entry on it, be it an operator or a trainer.
+_FORGET_ANSWERS = f"""
+    DELETE FROM synth_idempotentanswer WHERE body IS NOT NULL AND actor_id IN (
+        SELECT person_id FROM synth_dialogue WHERE id = ANY(%(ids)s)
+        UNION SELECT actor_id FROM synth_auditentry WHERE object IN ({_OBJECTS})
+    ) AND (
+        body::text LIKE ANY(ARRAY(
+            SELECT '%%' || id || '%%' FROM synth_dialogue WHERE id = ANY(%(ids)s)
+            UNION ALL SELECT '%%' || id || '%%' FROM synth_approval WHERE dialogue_id = ANY(%(ids)s)
+        )) OR body->'message'->>'id' IN (
+            SELECT id::text FROM synth_message WHERE dialogue_id = ANY(%(ids)s)
+        )
+    )
 """  # noqa: S608 - constants
 
 
@@ -93,14 +108,9 @@ def _clear_audit(ids: list[UUID]) -> int:
 
 
 def _forget_answers(ids: list[UUID]) -> int:
-    """Answers that name one of the dialogues, among those of its person and of whoever decided there."""
-    actors = set(Dialogue.objects.filter(pk__in=ids).values_list("person", flat=True))
-    asked = Dialogue.objects.filter(pk__in=ids, approvals__decided_by__isnull=False)
-    actors |= set(asked.values_list("approvals__decided_by", flat=True))
-    names = [f"%{pk}%" for pk in ids]
-    naming = "body IS NOT NULL AND body::text LIKE ANY(%s)"
-    rows = IdempotentAnswer.objects.filter(actor__in=actors).extra(where=[naming], params=[names])  # noqa: S610
-    return IdempotentAnswer.objects.filter(pk__in=list(rows.values_list("pk", flat=True))).delete()[0]
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET_ANSWERS, {"ids": ids})
+        return int(cursor.rowcount)
 
 
 def forget_streams(answer_ids: Sequence[int]) -> None:
