@@ -317,11 +317,20 @@ def _may(turn: Turn, action: Action) -> bool:
 
 
 def _may_still(turn: Turn, action: Action) -> bool:
-    """The same after a wait, in which a person may have lost what the turn began with."""
-    if action.who != "operator" or turn.person is None:
+    """The same after a wait, in which a person may have lost what the turn began with, or the agent been put
+    away or closed to them.
+    """
+    from synth import selectors
+    from synth.schemas import Caller
+
+    if turn.person is None:
         return True
-    turn.person.refresh_from_db(fields=["is_operator", "is_superuser"])
-    return turn.person.is_operator or turn.person.is_superuser
+    turn.person.refresh_from_db(fields=["is_operator", "is_superuser", "archived_at"])
+    is_operator = turn.person.is_operator or turn.person.is_superuser
+    if turn.person.archived_at is not None or (action.who == "operator" and not is_operator):
+        return False
+    caller = Caller(turn.person, None, turn.is_operator and is_operator, turn.is_trainer)
+    return selectors.agents_seen(caller).filter(pk=turn.agent.pk, archived_at=None).exists()
 
 
 def _run(turn: Turn, action: Action, arguments: Any, approval: str = "") -> Outcome:

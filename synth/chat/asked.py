@@ -7,6 +7,7 @@ kept. An object that only repeats one from the conversation or from data is mark
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +96,8 @@ def payload_of(arguments: str) -> tuple[Any, str]:
     if not arguments.strip():
         return None, ""
     try:
-        return clean_value(json.loads(arguments, strict=False, parse_constant=_no_constant)), ""
+        value = json.loads(arguments, strict=False, parse_constant=_no_constant, parse_float=_finite)
+        return clean_value(value), ""
     except (ValueError, RecursionError):
         pass
     parsed = parse(arguments)
@@ -106,6 +108,13 @@ def payload_of(arguments: str) -> tuple[Any, str]:
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    """A number that a float and a column can hold; 1e999 is neither."""
+    if math.isinf(value := float(digits)):
+        raise ValueError(f"{digits[:40]} is too large")
+    return value
 
 
 def _of_call(call: ToolCall) -> Asked:

@@ -14,8 +14,8 @@ from django.conf import settings as django_settings
 from django.utils import timezone
 
 from synth.errors import Conflict
-from synth.models import Approval, Message, TurnState
-from synth.services import approvals, dialogues, turns
+from synth.models import Approval, Message, Person, TurnState
+from synth.services import agents, approvals, dialogues, turns
 from synth.testing.scripted_host import ScriptedHost
 from synth.tests.chat.asking import caller, only
 from synth.tests.chat.conftest import call, tree
@@ -272,3 +272,32 @@ def test_killed_after_the_word_nothing_is_done_twice(dialogue, bell, point):
     is_known = point == "turns.finish.before"
     assert ("The bell rang." in host.requests[0].text) is is_known
     assert ("Nothing is known of what became of this" in host.requests[0].text) is not is_known
+
+
+@pytest.mark.parametrize("lost", ["agent_archived", "agent_closed", "person_archived"])
+def test_who_may_not_talk_to_the_agent_any_more_causes_nothing(dialogue, trainer, bell, lost):
+    rung, _ = bell
+    with served({"content": "May I?", "tool_calls": [call()]}, "No, then."):
+        answer = aside(begin(dialogue))
+        if lost == "agent_archived":
+            agents.archive(dialogue.agent, by=None, door="rest")
+        elif lost == "agent_closed":
+            agents.update(dialogue.agent, {"people": [trainer]}, by=None, door="rest")
+        else:
+            Person.objects.filter(pk=dialogue.person_id).update(archived_at=timezone.now())
+        decide(dialogue)
+        ended(answer)
+    assert not rung and "may not" in tree(dialogue)[2][2]
+
+
+def test_a_number_that_no_column_holds_beside_a_question_is_put_right(dialogue, bell):
+    rung, light = bell
+    texts = [("a", "bell_ring", "{}"), ("b", "light_on", '{"times": 1e999}')]
+    functions = [{"id": i, "function": {"name": name, "arguments": text}} for i, name, text in texts]
+    asks = {"content": "May I?", "message": {"tool_calls": functions}}
+    with served(asks, "It rang."):
+        answer = aside(begin(dialogue))
+        decide(dialogue)
+        ended(answer)
+    assert (answer.status, len(rung), light) == ("complete", 1, [])
+    assert "does not fit" in tree(dialogue)[3][2]
