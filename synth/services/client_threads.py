@@ -45,6 +45,9 @@ def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
         if spot is not None:
             try:
                 with transaction.atomic():
+                    if spot[1].pk is None:
+                        dialogues.lock(spot[0].pk)
+                        spot[1].save()
                     return _say(caller, spot[0], spot[1], asked, parts)
             except Conflict as error:
                 if error.code not in ("turn_running", "approval_open", "dialogue_gone"):
@@ -75,7 +78,7 @@ def _title(asked: Asked) -> str:
 
 
 def _found(caller: Caller, agent: Agent, parts: Split) -> tuple[Dialogue, Message] | None:
-    """The dialogue and the answer in it that the client goes on from."""
+    """The dialogue and the answer in it that the client goes on from; a made-up answer is not saved yet."""
     if parts.answer is None:
         return None
     rows = list(
@@ -87,9 +90,7 @@ def _found(caller: Caller, agent: Agent, parts: Split) -> tuple[Dialogue, Messag
     if not rows:
         return None
     # The client put words into the agent's mouth; they stand beside what it really said.
-    answer = _node(rows[0].dialogue, rows[0].leaf, caller.person, parts.answer)
-    answer.save()
-    return rows[0].dialogue, answer
+    return rows[0].dialogue, _node(rows[0].dialogue, rows[0].leaf, caller.person, parts.answer)
 
 
 def _threads(caller: Caller, agent: Agent, prefix: str) -> QuerySet[ClientThread]:

@@ -168,3 +168,17 @@ def test_an_answer_with_a_notice_in_it_is_found_again(person, agent):
         second = begin(caller(person), agent, HI, said, {"role": "user", "content": "more"})
         ended(second.answer)
     assert second.said.parent_id == first.answer.pk
+
+
+def test_an_answer_made_up_for_a_busy_dialogue_leaves_nothing_there(person, agent):
+    who = caller(person)
+    with served("one", {"content": "two", "delay_s": 2}, "three"):
+        ended(begin(who, agent, HI).answer)
+        told = {"role": "assistant", "content": "one"}
+        busy = begin(who, agent, HI, told, {"role": "user", "content": "go"})
+        n_there = busy.dialogue.messages.count()
+        told = {"role": "assistant", "content": "made up"}
+        other = begin(who, agent, HI, told, {"role": "user", "content": "go on"})
+        assert other.dialogue != busy.dialogue and busy.dialogue.messages.count() == n_there
+        ended(busy.answer)
+        ended(other.answer)
