@@ -19,6 +19,7 @@ from synth.llm.toolcalls import CallPieces
 _LINE = re.compile(r"\r\n|\n|\r")
 _HALF = re.compile("[\ud800-\udfff]")
 _MAX_LINE_CHARS = 1_000_000
+_MAX_EVENT_LINES = 500  # each new one means to look at all of them again
 
 
 class Lines:
@@ -128,12 +129,14 @@ class EventReader:
         self.pieces = Pieces()
         self._error_of = error_of
         self._data: list[str] = []
+        self._n_chars = 0  # in `_data`
         self._is_error = False
 
     def line(self, line: str) -> str:
         """The words in one line. What is no event is passed over."""
         if not line:
-            self._data, self._is_error = [], False
+            self._forget()
+            self._is_error = False
         elif line.startswith("data:"):
             return self._take(line[5:].strip())
         elif line.startswith("event:"):
@@ -147,14 +150,24 @@ class EventReader:
         # Most hosts write one line an event; the standard lets an event have several.
         event = _loads(data)
         if event is None:
-            self._data.append(data)
-            event = _loads("\n".join(self._data)) if len(self._data) > 1 else None
+            event = self._joined(data)
         if not isinstance(event, dict):
             return ""
-        self._data = []
+        self._forget()
         if event.get("error") or self._is_error:
             raise self._error_of(event.get("error") or event)
         return self.pieces.take(event)
+
+    def _joined(self, data: str) -> Any:
+        """The event that this line ends; None for none. Lines that never make one are let go in time."""
+        self._data.append(data)
+        self._n_chars += len(data)
+        if len(self._data) > _MAX_EVENT_LINES or self._n_chars > _MAX_LINE_CHARS:
+            self._forget()
+        return _loads("\n".join(self._data)) if len(self._data) > 1 else None
+
+    def _forget(self) -> None:
+        self._data, self._n_chars = [], 0
 
 
 def content(raw: Any) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from synth.llm import LlmError, Message, Request, Sink, complete, openai_host
 from synth.llm.completion import StreamReader
+from synth.llm.streaming import EventReader
 from synth.llm.toolcalls import CallPieces
 from synth.models import LlmCall
 from synth.testing.scripted_host import ScriptedHost
@@ -236,3 +237,11 @@ def test_any_text_cut_anywhere_is_read_the_same(text, data):
     rest, whole = reader.end()
     paired = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
     assert "".join(heard) + rest == whole.text == paired
+
+
+def test_lines_that_make_no_event_are_let_go():
+    reader = EventReader(RuntimeError)
+    for _ in range(501):
+        assert reader.line("data: {") == ""
+    assert reader.line('data: {"choices": [{"delta":') == ""
+    assert reader.line('data: {"content": "heard"}}]}') == "heard"
