@@ -58,21 +58,23 @@ def begin(text: str) -> None:
     _begun.set(_ask(text))
 
 
-def of(text: str, wait_s: float = WAIT_S) -> Meaning | None:
-    """What a text means; None without an answer within `wait_s` from now. Never raises.
+def of(text: str, wait_s: float | None = None) -> Meaning | None:
+    """What a text means; None without an answer within `wait_s` (`WAIT_S`) from now. Never raises.
 
-    Gives the thread's database connection back while it waits; inside a transaction it does not wait.
+    Gives the thread's database connection back while it waits; None inside a transaction.
     """
+    wait_s = WAIT_S if wait_s is None else wait_s
     begun = _begun.get()
     _begun.set(None)
-    if begun is None or begun.text != _cut(text):
-        begun = _ask(text, time.time() + wait_s)
-    if not begun.ask_id:
-        return None
     try:
+        if begun is None or begun.text != _cut(text):
+            database.check()
+            begun = _ask(text, time.time() + wait_s)
+        if not begun.ask_id:
+            return None
         database.leave()
     except database.InTransaction:
-        wait_s = 0.001
+        return None
     outcome, found = "used", None
     try:
         (found,) = _read(queue.wait(begun.ask_id, time.time() + wait_s), 1)

@@ -21,6 +21,8 @@ from judgments.questions import Ask  # noqa: E402
 from judgments.services.training import question_of  # noqa: E402
 from judgments.tests.ml.kit import question  # noqa: E402
 from synth.inference import queue  # noqa: E402
+from synth.recall import meaning  # noqa: E402
+from synth.services import meanings  # noqa: E402
 from synth.tests.inference.serving import clear, wait_served  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
@@ -105,6 +107,15 @@ def test_odd_texts_are_answered(worker):
     states: list[Any] = ["", " ", "\u0000", "\ud800", "🙂" * 500, deep, {}, []]
     for state in states:
         assert ask(state, question(CHOICE)).answers["q"]["type"] == "choice"
+
+
+def test_texts_are_read_as_vectors_by_the_same_model(worker):
+    heron, tea = meanings.passages(["Der Reiher steht am Ufer.", "Tee mit Milch."], time.time() + 60)
+    asked = meanings.of("Where does the heron stand?", 60)
+    assert asked is not None and asked.model == heron.model == "multilingual-e5-small/1"
+    near, far = (meaning.cosine(asked.numbers, one.numbers) for one in (heron, tea))
+    assert near > far + 0.1
+    assert ask("She stirs the soup.", question(CHOICE)).answers["q"]["x_reader"] == "embedding"
 
 
 def test_without_a_worker_the_reason_is_said():

@@ -92,6 +92,7 @@ def test_logins_are_left_out(tmp_path):
     names = [table.name for table in archive.verify(file).tables]
     assert "django_session" not in names and not [name for name in names if name.startswith("axes_")]
     assert "synth_memory" in names and "growth_growthrun" in names
+    assert "synth_memoryvector" not in names, "made again from the memories"
 
 
 def test_keys_are_inside_only_on_the_embedded_stack_and_when_wanted(tmp_path, settings):

@@ -110,3 +110,16 @@ def test_a_nice_ask_sends_no_model_away_that_matters_more(start):
     assert set(machine.loaded) == {"chat", "other"}
     assert ask("nice", "IMPORTANT")["n"] == 1
     assert set(machine.loaded) == {"other", "nice"}
+
+
+def test_kinds_of_one_maker_share_one_model():
+    machine = Machine(2_000)
+    make = machine.makers(both=1_200)["both"]
+    residents = Residents(
+        {"first": make, "second": make, **machine.makers(other=500)},
+        free_mib=machine.free,
+        tier=lambda: machine.tier,
+    )
+    first, second = residents.get("first", "IMPORTANT"), residents.get("second", "NICE")
+    assert first is second and machine.loads == ["both"]
+    assert residents.get("other", "IMPORTANT") is not first and machine.loads == ["both", "other"]
