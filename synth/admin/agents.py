@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from synth.admin.base import CheckedForm, CoreAdmin, Lines, steward
 from synth.models import Agent, Door
-from synth.services import agents
+from synth.services import agents, memory_vectors
 
 OPERATOR_FIELDS = ("slug", "trainers", "people", "local_only", "daily_token_cap")
 FIXED = ("founding_persona", "created_at", "updated_at", "archived_at")
@@ -53,11 +53,20 @@ class AgentAdmin(CoreAdmin):
         ("Place", {"fields": ("timezone", "language", "interface_path")}),
         ("People", {"fields": ("trainers", "people")}),
         ("Models", {"fields": ("model_overrides", "local_only", "daily_token_cap")}),
-        ("Record", {"fields": FIXED}),
+        ("Record", {"fields": (*FIXED, "memories_read")}),
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
-        return FIXED if steward(request).is_operator else (*FIXED, *OPERATOR_FIELDS)
+        fixed = (*FIXED, "memories_read")
+        return fixed if steward(request).is_operator else (*fixed, *OPERATOR_FIELDS)
+
+    @admin.display(description="memories recalled by meaning")
+    def memories_read(self, obj: Agent) -> str:
+        """How many memories have a vector, and of which model."""
+        found = memory_vectors.counts(obj)
+        n_all, by_model = sum(found.values()), {name: n for name, n in found.items() if name}
+        models = ", ".join(f"{n} by {name}" for name, n in by_model.items())
+        return f"{sum(by_model.values())} of {n_all}" + (f" ({models})" if models else "")
 
     def get_actions(self, request: HttpRequest) -> Any:
         return super().get_actions(request) if steward(request).is_operator else {}

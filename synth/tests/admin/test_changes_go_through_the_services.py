@@ -8,6 +8,8 @@ from django.test import Client
 from django.utils.timezone import now
 
 from synth.models import Agent, ApiKey, AuditEntry, EventHandling, Memory, OutboxEvent, Person
+from synth.recall import near
+from synth.recall.meaning import Meaning, pack
 from synth.services import keys, memories, people
 
 AGENT_FORM = {"slug": "juno", "name": "Juno", "persona": "", "timezone": "UTC", "language": "en",
@@ -123,3 +125,13 @@ def test_a_parked_event_is_retried_by_post_only(operator: Client, olga: Person) 
     operator.post("/admin/synth/eventhandling/", {"action": "retry", "_selected_action": [row.pk]})
     row.refresh_from_db()
     assert row.status == "waiting"
+
+
+def test_an_agent_shows_how_many_memories_are_recalled_by_meaning(operator: Client, wren: Agent) -> None:
+    row = memories.write(wren, text="Plays the cello.")
+    memories.write(wren, text="Plays the harp.")
+    page = f"/admin/synth/agent/{wren.pk}/change/"
+    assert "0 of 2" in operator.get(page).content.decode()
+    (unread,) = (one for one in near.missing(2**62, 10) if one.id == row.pk)
+    near.save(unread, Meaning("m/1", pack([1.0] + [0.0] * 383)))
+    assert "1 of 2 (1 by m/1)" in operator.get(page).content.decode()
