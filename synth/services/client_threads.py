@@ -45,7 +45,7 @@ def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
         if spot is not None:
             try:
                 with transaction.atomic():
-                    if spot[1].pk is None:
+                    if spot[1]._state.adding:
                         dialogues.lock(spot[0].pk)
                         spot[1].save()
                     return _say(caller, spot[0], spot[1], asked, parts)
