@@ -40,7 +40,7 @@ test: $(DEV_STAMP) ## Quick tests, none of which needs torch
 test-slow: $(SLOW_STAMP) ## Million rows, kill matrices, process trees, browser, local models
 	$(BIN)/python -m pytest -q -m "slow or torch" $(ARGS)
 
-bench: $(SLOW_STAMP) ## Measure, with the peers each benchmark names
+bench: $(SLOW_STAMP) ## Measure, with the peers each benchmark names; GGUF=FILE adds a language model
 	$(BIN)/python -m bench.run $(ARGS)
 
 check: $(DEV_STAMP) ## Style, types, import rules, migrations, deployment checks, API snapshot; all, then the verdict
