@@ -38,7 +38,8 @@ class IsOperatorOrReads(IsOperator):
 
 def agent_seen(caller: Caller, slug: str) -> Agent:
     """The agent, if this caller may see it; NotFound otherwise."""
-    agent = selectors.agents_seen(caller).filter(slug=slug).first()
+    seen = selectors.agents_seen(caller)
+    agent = None if "\x00" in slug else seen.filter(slug=slug).first()  # of an address: PostgreSQL takes none
     if agent is None:
         raise NotFound("There is no such agent.", code="agent_not_found")
     return agent

@@ -124,6 +124,11 @@ def test_a_bad_page_is_refused(trainer: APIClient, agent: Agent, query: str) -> 
     assert answer.json()["error"]["field"] == query.split("=")[0]
 
 
+@pytest.mark.parametrize("path", ["/api/dialogues/?agent=%00", "/api/agents/%00/", "/api/agents/w%00/diary/"])
+def test_no_agent_is_named_by_nul(trainer: APIClient, path: str) -> None:
+    assert trainer.get(path).status_code == 404
+
+
 @pytest.mark.parametrize("query", ["purpose=x", "at=x", "at=2026-01-01T00:00:00", "dialogue=" + "9" * 100])
 def test_a_bad_prompt_query_is_refused(trainer: APIClient, agent: Agent, query: str) -> None:
     assert trainer.get(f"/api/agents/wren/prompt/?{query}").status_code in (400, 404)
