@@ -5,16 +5,16 @@ A process is named `host:pid`. The set `synth:alive:<role>` remembers names, so 
 
 from __future__ import annotations
 
-import functools
 import os
 import socket
 import threading
 
 import redis
 import structlog
-from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from synth.net import clients
 
 LEASE_S = 20
 EVERY_S = 5.0
@@ -24,8 +24,7 @@ TIMEOUT_S = 1.0
 log = structlog.get_logger(__name__)
 
 
-@functools.cache
-def _client_of(pid: int, url: str) -> redis.Redis:
+def _client(url: str) -> redis.Redis:
     return redis.Redis.from_url(
         url,
         decode_responses=True,
@@ -37,7 +36,7 @@ def _client_of(pid: int, url: str) -> redis.Redis:
 
 def client() -> redis.Redis:
     """A Redis client for short calls, shared by the threads of this process; calls end within about 2 s."""
-    return _client_of(os.getpid(), settings.REDIS_URL)
+    return clients.shared("liveness", _client)
 
 
 def here() -> str:

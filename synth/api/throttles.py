@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from synth.models import ApiKey
+from synth.net import clients
 
 if TYPE_CHECKING:
     # At run time this would be a circle: rest_framework.views reads the settings that name this module.
@@ -27,8 +26,7 @@ PAUSE_S = 10.0
 _pause = {"until": 0.0}
 
 
-@functools.cache
-def _client(pid: int, url: str) -> redis.Redis:
+def _client(url: str) -> redis.Redis:
     # Django's cache would open a connection of its own for each request.
     return redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
 
@@ -47,7 +45,7 @@ def count(name: str, limit: int) -> int:
     window, passed_s = divmod(clock, WINDOW_S)
     slot = f"rate:{name}:{int(window)}"
     try:
-        with _client(os.getpid(), settings.REDIS_URL).pipeline(transaction=False) as pipe:
+        with clients.shared("throttles", _client).pipeline(transaction=False) as pipe:
             pipe.incr(slot)
             pipe.expire(slot, 2 * WINDOW_S)
             n_requests, _ = pipe.execute()

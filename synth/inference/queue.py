@@ -6,15 +6,12 @@ it adds the ask, and one blocking read of the reply.
 
 from __future__ import annotations
 
-import functools
-import os
 import time
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 import redis
-from django.conf import settings
 
 from synth.inference.wire import (
     ALIVE_KEY,
@@ -27,6 +24,7 @@ from synth.inference.wire import (
     read_reply,
     reply_key,
 )
+from synth.net import clients
 
 LOOK_S = 1.0
 CANCEL_LOOK_S = 0.05
@@ -78,15 +76,14 @@ class Rejected(NoAnswer):
         self.problem = problem
 
 
-@functools.cache
-def _client_of(pid: int, url: str) -> redis.Redis:
+def _client(url: str) -> redis.Redis:
     # A blocking read may last as long as the deadline: the client's own timeout would end it early.
     return redis.Redis.from_url(url, decode_responses=True, socket_timeout=None, socket_connect_timeout=2)
 
 
 def client() -> redis.Redis:
     """A Redis client for blocking reads, shared by the threads of this process."""
-    return _client_of(os.getpid(), settings.REDIS_URL)
+    return clients.shared("inference", _client)
 
 
 def is_served() -> bool:
