@@ -3,6 +3,8 @@
 The state is read once for all questions of an ask. Each option is a continuation of its own ("Is the
 proposed answer right?"), so that no option has a place in an order; only the rows of the output matrix that
 stand for yes and no are computed. What the model says of the same option without any state is taken off.
+Names of described options are not read, options that say the same share what one of them would get, and a
+choice between yes and no is read as the yes-or-no question it is.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import torch
 from judgments.ml.causal_loading import load_model
 from judgments.ml.continuing import Continuing
 from judgments.ml.encoding import TooLong
-from judgments.ml.rendering import option_texts, plain
+from judgments.ml.rendering import meanings, plain, says_yes
 from judgments.questions import Question
 
 MAX_TOKENS = 4_096
@@ -49,13 +51,8 @@ class CausalReader:
         wanted = list(dict.fromkeys(suffix for one in asked for suffix in one))
         priors = self._known(wanted)
         found = self._scores(plain(state), wanted)
-        answers: list[float | list[float]] = []
-        for question, one in zip(questions, asked, strict=True):
-            scores = torch.tensor([found[text] - PRIOR * priors[text] for text in one]) / TEMPERATURE
-            answers.append(
-                float(scores.sigmoid()) if question.type == "noul" else scores.softmax(-1).tolist()
-            )
-        return answers
+        scores = {text: (found[text] - PRIOR * priors[text]) / TEMPERATURE for text in wanted}
+        return [_numbers(question, one, scores) for question, one in zip(questions, asked, strict=True)]
 
     def check(self, state: Any, questions: Sequence[Question]) -> None:
         """TooLong when the state with its longest question is over the limit."""
@@ -94,17 +91,30 @@ class CausalReader:
 
 
 def _suffixes(question: Question) -> list[str]:
-    """One text an option, each ending where yes or no comes next."""
+    """One text an option, each ending where yes or no comes next; one in all where yes or no is asked for."""
     instructions = plain(question.instructions or "")
-    options = option_texts(question)
-    if question.type == "noul":
-        criteria = question.criteria or {}
+    if question.type == "noul" or says_yes(question) is not None:
+        criteria = (question.criteria or {}) if question.type == "noul" else {}
         pairs = [(word, criteria.get(key)) for key, word in (("true", "yes"), ("false", "no"))]
         said = [f"{word}: {plain(text)}" for word, text in pairs if text]
         return ["\n".join([f"Question: {instructions}", *said, "Answer (yes or no):"])]
     asked = f"Question: {instructions or 'Which fits the situation?'}\n"
     end = "Is the proposed answer right? Answer (yes or no):"
-    return [f"{asked}Proposed answer: {text}\n{end}" for _, text in options]
+    return [f"{asked}Proposed answer: {text}\n{end}" for text in meanings(question)]
+
+
+def _numbers(question: Question, suffixes: Sequence[str], scores: dict[str, float]) -> float | list[float]:
+    """p of yes, else one probability an option; `scores` by suffix."""
+    are_yes = says_yes(question)
+    if question.type == "noul" or are_yes is not None:
+        p = float(torch.tensor(scores[suffixes[0]]).sigmoid())
+        if are_yes is None:
+            return p
+        return [(p if is_yes else 1 - p) / are_yes.count(is_yes) for is_yes in are_yes]
+    distinct = list(dict.fromkeys(suffixes))
+    shares = torch.tensor([scores[text] for text in distinct]).softmax(-1).tolist()
+    found = dict(zip(distinct, shares, strict=True))
+    return [found[text] / suffixes.count(text) for text in suffixes]
 
 
 def load(path: Path) -> CausalReader:

@@ -19,7 +19,7 @@ from judgments.ml.artifacts import Artifact
 from judgments.ml.causal import CausalReader
 from judgments.ml.encoding import Read, Reading, TooLong
 from judgments.ml.head import Seen, prepare
-from judgments.ml.rendering import field_texts, option_texts, plain
+from judgments.ml.rendering import field_texts, meanings, option_texts, plain, says_yes
 from judgments.questions import Question
 
 MAX_STATE_TOKENS = 8_192
@@ -85,7 +85,7 @@ class Readers:
                 question_texts += _question_texts(question)
             elif head == EMBEDDING:
                 state_texts.append(plain(state))
-                question_texts += _meanings(question)
+                question_texts += meanings(question)
         read = self.reading.read(question_texts, keep=True) | self.reading.read(state_texts)
         found_by_head = self._by_heads(asked, picked, read) | self._by_causal(asked, picked)
         answers = []
@@ -112,7 +112,8 @@ class Readers:
             raise CannotRead(f"The head {only} answers its own question about its own kind of state alone.")
         if self.causal is not None and only != EMBEDDING:
             return LANGUAGE_MODEL
-        return EMBEDDING if is_choice and not _is_yes_or_no(question) else FLAT
+        # No state is nearer to the word yes than to no.
+        return EMBEDDING if is_choice and says_yes(question) is None else FLAT
 
     def _by_causal(self, asked: Sequence[Asked], picked: Sequence[Artifact | str]) -> dict[int, Answered]:
         """Answers of the language model; questions about one state share its reading."""
@@ -176,22 +177,12 @@ def _question_texts(question: Question) -> list[str]:
     return [plain(question.instructions or ""), *(text for _, text in option_texts(question))]
 
 
-def _meanings(question: Question) -> list[str]:
-    """What each option says: its text; its name, which is but a key, only where there is none."""
-    return [plain(text) if text else name for name, text in question.criteria.items()]
-
-
-def _is_yes_or_no(question: Question) -> bool:
-    """Whether a choice is a noul in other clothes: no state is nearer to the word yes than to no."""
-    return {text.strip().casefold() for text in _meanings(question)} in ({"yes", "no"}, {"true", "false"})
-
-
 def _by_cosine(state: Any, question: Question, read: dict[str, Read]) -> list[float]:
     """How near the state is to each option; options that say the same share what one of them would get.
 
     Taking the bare question's own likeness off made it worse.
     """
-    texts = _meanings(question)
+    texts = meanings(question)
     distinct = list(dict.fromkeys(texts))
     near = torch.stack([read[text].mean for text in distinct]) @ read[plain(state)].mean
     found = dict(zip(distinct, (near / COSINE_TEMPERATURE).softmax(-1).tolist(), strict=True))

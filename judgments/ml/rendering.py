@@ -86,6 +86,21 @@ def option_texts(question: Question) -> list[tuple[str, str]]:
     return [(name, f"{name}: {plain(text)}" if text else name) for name, text in question.criteria.items()]
 
 
+def meanings(question: Question) -> list[str]:
+    """What each option or level says: its text; its name, which is but a key, only where there is none."""
+    if question.type == "choice":
+        return [plain(text) if text else name for name, text in question.criteria.items()]
+    return [text for _, text in option_texts(question)]
+
+
+def says_yes(question: Question) -> list[bool] | None:
+    """Which options mean yes, of a choice or score that is a noul in other clothes; None for others."""
+    words = [text.strip().casefold() for text in meanings(question)]
+    if question.type == "noul" or set(words) not in ({"yes", "no"}, {"true", "false"}):
+        return None
+    return [word in ("yes", "true") for word in words]
+
+
 # Judgments whose options differ from ask to ask.
 OPEN_OPTIONS = frozenset({"toolkit.suggest"})
 
