@@ -187,6 +187,15 @@ def test_bad_base64_in_a_picture_is_refused(operator):
     assert send(operator, picture[:-12] + chunk + picture[-12:], "image/png").status_code == 400
 
 
+@pytest.mark.parametrize(("broken", "good"), [("chara", "ccv3"), ("ccv3", "chara")])
+def test_one_broken_card_in_a_picture_does_not_hide_the_other(broken, good):
+    picture = in_png(**{good: V3})
+    bad = f"{broken}\x00".encode() + base64.b64encode(b"\xff\xfe")
+    chunk = struct.pack(">I", len(bad)) + b"tEXt" + bad + struct.pack(">I", zlib.crc32(b"tEXt" + bad))
+    for mixed in (picture[:-12] + chunk + picture[-12:], picture[:33] + chunk + picture[33:]):
+        assert png.read(mixed) == {good: V3}
+
+
 def test_odd_parts_are_passed_over_with_a_warning(operator):
     odd = json.loads(V2)
     odd["data"]["alternate_greetings"] = "none"

@@ -27,13 +27,19 @@ class _Chunk:
 
 
 def read(png: bytes) -> dict[str, str]:
-    """The card texts by keyword. BadPng for a broken file; a text that is no base64 of UTF-8 too."""
+    """The card texts by keyword. BadPng for a broken file, or where no card is base64 of UTF-8 text."""
     found: dict[str, str] = {}
+    broken: dict[str, BadPng] = {}
     for chunk in _chunks(png):
         keyword, rest = _keyword(chunk)
         # Of doubled ones the first counts. The others are not even unpacked: each could be a bomb.
-        if keyword in KEYWORDS and keyword not in found:
-            found[keyword] = _decoded(_text(chunk.kind, rest))
+        if keyword in KEYWORDS and keyword not in found and keyword not in broken:
+            try:
+                found[keyword] = _decoded(_text(chunk.kind, rest))
+            except BadPng as error:
+                broken[keyword] = error  # the other one may be whole
+    if broken and not any(found.values()):
+        raise next(iter(broken.values()))
     return found
 
 

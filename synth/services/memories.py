@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ from synth.text.words import is_unspaced
 MAX_BYTES = 256 * 1024
 MAX_TAGS = 50
 CHARS_PER_TOKEN = 4
-NAME = re.compile(r"[^\W_][\w .:-]{0,99}")
+MAX_NAME_CHARS = 100
+NAME = re.compile(r"[^\W_][\w .:-]*")
 KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _BAD_CHARS = re.compile("[\x00\ud800-\udfff]")
 _CHUNK = 1000
@@ -265,14 +267,24 @@ def _plain(value: Any, field: str) -> str:
 
 
 def _name(value: Any) -> str:
-    name = _plain(value, "name").strip()
-    if name and not NAME.fullmatch(name):
+    name = unicodedata.normalize("NFC", _plain(value, "name")).strip()
+    if name and (len(name) > MAX_NAME_CHARS or not NAME.fullmatch(_without_marks(name))):
         raise Invalid(
             "A name has up to 100 letters, digits, spaces and . : - _ only, a letter or digit first.",
             code="bad_name",
             field="name",
         )
     return name
+
+
+def _without_marks(name: str) -> str:
+    """The name without vowel signs and the joiners between them: parts of words, but no letters to Python.
+
+    A mark that begins it stays, because it begins no word.
+    """
+    return name[:1] + "".join(
+        c for c in name[1:] if c not in "\u200c\u200d" and unicodedata.category(c)[0] != "M"
+    )
 
 
 def _kind(value: Any) -> str:

@@ -6,6 +6,7 @@ row is stored as `name:<person id>` (`name:0` for one about nobody), found by an
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from django.conf import settings
@@ -40,6 +41,7 @@ def find(agent: Agent, person: Person | None, name: str) -> Memory | None:
 
 def find_in(agent: Agent, about: Person | None, name: str) -> Memory | None:
     """The memory of that name about exactly this person (None: about nobody)."""
+    name = unicodedata.normalize("NFC", name)  # as it is kept
     rows = seen(agent, about).filter(about=about, name__in=[name, name + _suffix(about)])
     return min(rows, key=lambda row: row.name != name, default=None)
 
@@ -59,7 +61,7 @@ def put(
 
     Errors as `memories.write`. Two at once make one memory.
     """
-    name = " ".join(name.split())
+    name = unicodedata.normalize("NFC", " ".join(name.split()))
     for _ in range(_TRIES):
         row = find_in(agent, about, name)
         try:

@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from synth import actions
+from synth.errors import Invalid
 from synth.models import AuditEntry, Memory
 from synth.services import memories, named_memories, people
 from synth.turns import Turn
@@ -174,3 +175,24 @@ def test_named_memories_are_erased_with_their_person(agent, person, ada):
     memories.delete_about(person)
     found = named_memories.find(agent, ada, "drinks")
     assert found is not None and found.text == "Coffee."
+
+
+@pytest.mark.parametrize("name", ["हिन्दी", "ที่อยู่", "தமிழ்", "বাংলা", "می\u200cخواهم", "cafe\u0301"])
+def test_a_name_may_hold_the_marks_of_any_script(agent, person, name):
+    assert do(agent, person, "write", {"name": name, "text": "One."}).is_ok
+    assert do(agent, person, "write", {"name": name, "text": "Two."}).is_ok
+    assert do(agent, person, "read", {"name": name}).text.endswith("Two.")
+    assert Memory.objects.count() == 1
+
+
+def test_a_name_is_the_same_however_its_accents_are_typed(agent, person):
+    do(agent, person, "write", {"name": "cafe\u0301", "text": "One."})
+    do(agent, person, "write", {"name": "caf\u00e9", "text": "Two."})
+    assert Memory.objects.get().text == "Two."
+
+
+@pytest.mark.parametrize("name", ["\u0301a", "\u200ca", "a\u202eb", "ि" * 3, "क" + "ि" * 100])
+def test_marks_begin_no_name_and_count_like_letters(agent, name):
+    with pytest.raises(Invalid) as refused:
+        memories.write(agent, text="a", name=name)
+    assert (refused.value.code, refused.value.field) == ("bad_name", "name")
