@@ -79,8 +79,9 @@ class Runner:
         if self.readers is None:
             self.load()
         readers = self.readers
-        assert readers is not None and self.embedding is not None
+        assert readers is not None
         if "texts" in batch[0]:
+            assert self.embedding is not None
             return self.embedding.run(batch)
         asks = [self._checked(readers, payload) for payload in batch]
         good = [one for one in asks if isinstance(one, Checked)]
