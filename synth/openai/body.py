@@ -216,7 +216,7 @@ def _content(content: Any, param: str) -> str:
     texts: list[str] = []
     for n, part in enumerate(content):
         kind = part.get("type") if isinstance(part, dict) else None
-        if kind not in _TEXT_PARTS:
+        if not isinstance(kind, str) or kind not in _TEXT_PARTS:
             raise BadRequest("Only text can be read here.", f"{param}[{n}]", "unsupported_content")
         text = part.get("text", part.get("refusal"))
         if not isinstance(text, str):

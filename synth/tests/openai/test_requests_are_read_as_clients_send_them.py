@@ -69,6 +69,8 @@ def test_tools_and_their_results_are_read():
         ({"messages": [{"role": "user", "content": " "}]}, "messages[0].content"),
         ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0]"),
+        ({"messages": [{"role": "user", "content": [{"type": ["text"]}]}]}, "messages[0].content[0]"),
+        ({"messages": [{"role": "user", "content": [{"type": {}}]}]}, "messages[0].content[0]"),
         ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
         ({"messages": [*HI, {"role": "assistant", "content": "x"}]}, "messages"),
         ({"messages": [{"role": "system", "content": "x"}]}, "messages"),
