@@ -64,7 +64,8 @@ def looks_local(host: str) -> bool:
 def is_public(address: str) -> bool:
     """True only for an address of the open internet that one host answers; not for any network's own."""
     ip = _meant(address)
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip in _METADATA)
+    is_site = isinstance(ip, ipaddress.IPv6Address) and ip.is_site_local  # global to Python, private to sites
+    return ip.is_global and not (is_site or ip.is_multicast or ip.is_reserved or ip in _METADATA)
 
 
 def _meant(address: str) -> Address:
