@@ -26,6 +26,7 @@ def register() -> None:
     from judgments.check_in import CheckInWatcher
     from judgments.services import purge
     from judgments.toolkits import ToolkitSuggester
+    from synth.services import meanings
 
     asgi = OwnThreads()
     for prefix in ("/v1/systemone", "/v1/decisions"):
@@ -33,7 +34,7 @@ def register() -> None:
     registries.erasers.add("judgments.runs", purge.erase)
     registries.approval_judges.add("judgments.allow", approvals.judge)
     registries.model_runners.add(local.KIND, local.make_runner)
-    registries.model_runners.add("embed", local.make_runner)  # the same model, loaded once
+    registries.model_runners.add(meanings.KIND, local.make_runner)  # the same model, loaded once
     registries.recall_rerankers.add("judgments.candidate", look_at_candidate)
     registries.turn_observers.add("judgments.candidate", ask_about_talk)
     registries.turn_observers.add("judgments.check_in", CheckInWatcher())

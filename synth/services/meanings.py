@@ -87,10 +87,11 @@ def of(text: str, wait_s: float | None = None) -> Meaning | None:
 
 
 def passages(texts: Sequence[str], deadline: float) -> list[Meaning]:
-    """What memories mean, when nothing else waits. `deadline` in epoch seconds.
+    """What memories mean, when nothing else waits. `deadline` in epoch seconds. No connection is held meanwhile.
 
     `queue.NoAnswer`'s subclasses say why there is no answer; ValueError for a worker that answers nonsense.
     """
+    database.leave()
     payload = {"texts": list(texts), "side": "passage"}
     return _read(queue.ask(KIND, payload, deadline=deadline, priority="NICE"), len(texts))
 

@@ -17,7 +17,7 @@ from synth.services import meanings
 
 BATCH, BATCH_CHARS = 8, 1_000  # about a quarter of a second on one core: what others wait for at most
 PAGE = 200
-ASK_S = 20.0
+ASK_S, LEAST_ASK_S = 20.0, 5.0
 NO_LIMIT = 2**62
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ def sweep(deadline: Deadline) -> int:
     n = 0
     try:
         for batch in _waiting():
-            n += _make(batch)
+            n += _make(batch, min(ASK_S, max(LEAST_ASK_S, deadline.remaining_s)))
             if deadline.is_over:
                 break
     except queue.NoAnswer as error:
@@ -66,13 +66,13 @@ def batches(memories: list[Unread]) -> list[list[Unread]]:
     return found
 
 
-def _make(batch: list[Unread]) -> int:
+def _make(batch: list[Unread], wait_s: float) -> int:
     """Ask and save; one by one where the worker refuses them together. NoAnswer when it does not answer."""
     try:
-        made = meanings.passages([one.text for one in batch], time.time() + ASK_S)
+        made = meanings.passages([one.text for one in batch], time.time() + wait_s)
     except (queue.Rejected, ValueError) as error:
         if len(batch) > 1:
-            return sum(_make([one]) for one in batch)
+            return sum(_make([one], wait_s) for one in batch)
         log.warning("memory_not_read", memory=batch[0].id, error=str(error)[:200])
         return 0
     return sum(near.save(one, meaning) for one, meaning in zip(batch, made, strict=True))

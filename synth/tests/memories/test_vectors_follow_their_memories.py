@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.utils import timezone
 
 from synth.inference import queue
@@ -153,6 +153,19 @@ def test_a_worker_that_answers_nonsense_makes_no_vectors(agent, script):
     memories.write(agent, text="a heron")
     with reading(script):
         assert sweep() == 0 and models_of() == {}
+
+
+def test_no_connection_is_held_while_the_worker_reads(agent):
+    memories.write(agent, text="a heron")
+    mine = connections["default"]  # of this thread, looked at from the worker's
+    held = []
+
+    def look(texts):
+        held.append(mine.connection)
+        return answer(texts)
+
+    with reading(look):
+        assert sweep() == 1 and held == [None]
 
 
 def test_nothing_is_asked_without_a_worker_or_when_it_is_off(agent, settings):
