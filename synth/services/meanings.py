@@ -87,7 +87,7 @@ def of(text: str, wait_s: float | None = None) -> Meaning | None:
 
 
 def passages(texts: Sequence[str], deadline: float) -> list[Meaning]:
-    """What memories mean, when nothing else waits. `deadline` in epoch seconds. No connection is held meanwhile.
+    """What memories mean, when nothing else waits. `deadline` in epoch seconds. No connection is held.
 
     `queue.NoAnswer`'s subclasses say why there is no answer; ValueError for a worker that answers nonsense.
     """
