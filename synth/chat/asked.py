@@ -18,6 +18,7 @@ from synth.llm.tolerant import PROBLEMS, clean_value, parse
 from synth.llm.walk import walk
 
 MAX_ASKED = 16  # actions of one reply; the rest is refused
+_MAX_OBJECTS = 8  # of one text; each is looked for from the beginning
 QUOTE = "\"'“”„‟«»‘’`"
 OBJECT = re.compile(rf"\{{\s*[{QUOTE}]?actions[{QUOTE}]?\s*:")
 FENCE = re.compile("`{3,}|~{3,}")
@@ -67,23 +68,52 @@ class Wanted:
 
 
 def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wanted:
-    """The actions of a reply; its own calls count before its text. `others` is what it was shown."""
+    """The actions of a reply; where it has calls of its own, objects in its text are not read, only left out.
+
+    `others` is what it was shown.
+    """
     words = visible(text)
     if calls:
-        return Wanted(words, [_of_call(call) for call in calls])
+        return Wanted(_left(words)[0], [_of_call(call) for call in calls])
     if not _TRY.search(text) and not OBJECT.search(text):
         return Wanted(words, [], "text")
     parsed = parse(text, expected=("actions",))
     if parsed.value is None:
-        if not _TRY.search(words) or not _TYPE.search(words):
-            return Wanted(words, [], "text")  # words about actions, not a try at one
-        why = f"The JSON object could not be used: {PROBLEMS.get(parsed.problem, parsed.problem)}."
-        return Wanted(words, [Asked("text_1", "", problem=why)], "text")
-    asked = [_of_item(item, n) for n, item in enumerate(_items(parsed.value), 1)]
+        return Wanted(words, _unreadable(words, parsed.problem), "text")
+    left, more = _left(_without(words, parsed.value))
+    items = [item for value in (parsed.value, *more) for item in _items(value)]
+    asked = [_of_item(item, n) for n, item in enumerate(items[:MAX_ASKED], 1)]
     if any(not item.problem for item in asked):
         known = _known(others)
         asked = [replace(item, is_quoted=known is None or item.key in known) for item in asked]
-    return Wanted(_without(words, parsed.value), asked, "text")
+    if len(items) > MAX_ASKED:
+        asked.append(
+            Asked("text_0", "", problem=f"A reply has at most {MAX_ASKED} actions; the rest was left.")
+        )
+    elif OBJECT.search(left):
+        asked += _unreadable(left, "broken")
+    return Wanted(left, asked, "text")
+
+
+def _left(words: str) -> tuple[str, list[dict[str, Any]]]:
+    """The words without the action objects in them, and these, in order."""
+    found: list[dict[str, Any]] = []
+    while len(found) < _MAX_OBJECTS and OBJECT.search(words):
+        value = parse(words, expected=("actions",)).value
+        rest = words if value is None else _without(words, value)
+        if value is None or rest == words:
+            break
+        words = rest
+        found.append(value)
+    return words, found
+
+
+def _unreadable(words: str, problem: str) -> list[Asked]:
+    """A try at an action that cannot be used; nothing for words that are only about actions."""
+    if not _TRY.search(words) or not _TYPE.search(words):
+        return []
+    why = f"The JSON object could not be used: {PROBLEMS.get(problem, problem)}."
+    return [Asked("text_0", "", problem=why)]
 
 
 def visible(text: str) -> str:
@@ -126,7 +156,7 @@ def _items(value: dict[str, Any]) -> list[Any]:
     items = value["actions"]
     if isinstance(items, dict):
         items = [items]
-    return items[:MAX_ASKED] if isinstance(items, list) else [None]
+    return items if isinstance(items, list) else [None]
 
 
 def _of_item(item: Any, n: int) -> Asked:
@@ -137,7 +167,15 @@ def _of_item(item: Any, n: int) -> Asked:
     if unknown:
         why = f'An action has "type" and "payload" only, not {unknown[0][:40]!r}.'
         return Asked(f"text_{n}", name.strip(), problem=why)
-    return Asked(f"text_{n}", name.strip(), item.get("payload"))
+    return Asked(f"text_{n}", name.strip(), _unpacked(item.get("payload")))
+
+
+def _unpacked(payload: Any) -> Any:
+    """The payload; of one that is an object written as a string, as arguments of calls are, the object."""
+    if isinstance(payload, str) and payload.lstrip().startswith("{"):
+        value, _ = payload_of(payload)
+        return value if isinstance(value, dict) else payload
+    return payload
 
 
 def _known(texts: Iterable[str]) -> set[str] | None:

@@ -55,7 +55,7 @@ class Asked:
     is_stream: bool = False
     wants_usage: bool = False
     tools: tuple[dict[str, Any], ...] = ()
-    tool_choice: str = ""
+    tool_choice: str | dict[str, Any] = ""
     temperature: float | None = None
     max_tokens: int | None = None
     raw: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -91,7 +91,7 @@ def read(data: Any) -> Asked:
     if not told or told[-1].role not in ("user", "tool"):
         raise BadRequest("The last message must come from the user or from a tool.", "messages")
     tools, choice = _tools(data)
-    if data.get("n") not in (None, 1):
+    if data.get("n") not in (None, 1) or isinstance(data.get("n"), bool):
         raise BadRequest("Only one choice can be had at a time.", "n")
     options = data.get("stream_options")
     if options is not None and not isinstance(options, dict):
@@ -225,11 +225,12 @@ def _content(content: Any, param: str) -> str:
     return "\n".join(texts)
 
 
-def _tools(data: dict[str, Any]) -> tuple[tuple[dict[str, Any], ...], str]:
+def _tools(data: dict[str, Any]) -> tuple[tuple[dict[str, Any], ...], str | dict[str, Any]]:
     raw = data.get("tools")
     if raw is None and isinstance(data.get("functions"), list):
         raw = [{"type": "function", "function": item} for item in data["functions"]]
     if raw is None:
+        _choice(data.get("tool_choice"), None)
         return (), ""
     if not isinstance(raw, list) or len(raw) > MAX_TOOLS:
         raise BadRequest(f"A list of at most {MAX_TOOLS} tools is needed.", "tools")
@@ -243,16 +244,23 @@ def _tools(data: dict[str, Any]) -> tuple[tuple[dict[str, Any], ...], str]:
         if parameters is not None and not isinstance(parameters, dict):
             raise BadRequest("A JSON schema is needed.", f"tools[{n}].function.parameters")
         found.append({"type": "function", "function": function})
-    return tuple(found), _choice(data.get("tool_choice"))
+    return tuple(found), _choice(data.get("tool_choice"), {tool["function"]["name"] for tool in found})
 
 
-def _choice(raw: Any) -> str:
+def _choice(raw: Any, names: Collection[str] | None) -> str | dict[str, Any]:
+    """The choice as hosts take it; a tool that is named must be one of `names` (None: there are no tools)."""
     if raw in (None, "auto"):
         return "auto"
     if raw in ("none", "required"):
         return str(raw)
     if isinstance(raw, dict) and isinstance(raw.get("type"), str):
-        return "required"
+        function = raw.get("function")
+        name = function.get("name") if isinstance(function, dict) else raw.get("name")
+        if raw["type"] != "function" or names is None:
+            return "required"
+        if isinstance(name, str) and name in names:
+            return {"type": "function", "function": {"name": name}}
+        raise BadRequest("The tool chosen must be one of the tools.", "tool_choice")
     raise BadRequest("One of none, auto, required, or a tool, is needed.", "tool_choice")
 
 
@@ -273,7 +281,7 @@ def _number(raw: Any, param: str, low: float, high: float) -> float | None:
 def _limit(data: dict[str, Any]) -> int | None:
     for param in ("max_completion_tokens", "max_tokens"):
         raw = data.get(param)
-        if raw is None or raw in (0, -1):
+        if raw is None or (raw in (0, -1) and not isinstance(raw, bool)):
             continue  # several clients say "no limit" so
         if isinstance(raw, bool) or not isinstance(raw, int) or not 0 < raw <= MAX_TOKENS:
             raise BadRequest("A whole number above 0 is needed.", param)

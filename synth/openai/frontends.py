@@ -63,7 +63,11 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("title", r"\A\s*Generate a title in less than \d+ words for the following (?:message|conversation)"),
         ("title", r"\A\s*You are a professional conversation summarizer\b.{0,80}\btitle\b"),
         ("title", r"\A\s*(?:-\s*)?you will generate a short title based on the first message"),
-        ("title", r"\A\s*Generate a (?:short|concise|brief) (?:chat |conversation )?title\b.{0,200}\Z"),
+        (
+            "title",
+            r"\A\s*Generate a (?:short|concise|brief) (?:(?:chat|conversation) title\b"
+            r"|title\b.{0,80}\b(?:chat|conversation|dialogue|discussion|messages?|following)\b).{0,200}\Z",
+        ),
     )
 )
 

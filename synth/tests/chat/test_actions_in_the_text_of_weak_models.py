@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from synth.chat import asked
+from synth.llm.messages import ToolCall
 from synth.models import Message
 from synth.services import turns
 from synth.testing.scripted_host import ScriptedHost
@@ -30,6 +33,7 @@ def say(dialogue, content, *replies):
         f"<think>Should I {{\"actions\": []}}?</think> {RING}",
         '{"actions": {"type": "bell_ring", "payload": {"times": 2}}}',
         '{"thought": "ok", "actions": [{"type": "bell_ring", "payload": {"times": 2}}]}',
+        '{"actions": [{"type": "bell_ring", "payload": "{\\"times\\": 2}"}]}',
     ],
 )  # fmt: skip
 def test_an_action_is_found_in_any_of_these_texts(text):
@@ -98,6 +102,37 @@ def test_text_and_tool_calls_are_both_kept_and_the_text_is_not_read_twice(dialog
     say(dialogue, "Ring.", both, "Done.")
     assert [p.times for p in rung] == [3]
     assert Message.objects.get(metadata__via="tools").content.startswith("Ringing.")
+
+
+def test_several_objects_are_all_read_and_none_is_shown():
+    other = RING.replace("2", "3")
+    wanted = asked.read(f"First. {RING} Then.\n```json\n{other}\n```\nDone.", ())
+    assert [(a.id, a.payload) for a in wanted.asked] == [("text_1", {"times": 2}), ("text_2", {"times": 3})]
+    assert "actions" not in wanted.text and wanted.text.startswith("First.") and wanted.text.endswith("Done.")
+
+
+def test_what_is_too_much_is_refused_and_not_forgotten():
+    items = ", ".join(['{"type": "bell_ring", "payload": {}}'] * 17)
+    many = asked.read(f'{{"actions": [{items}]}}', ()).asked
+    assert [bool(a.problem) for a in many] == [False] * 16 + [True] and "at most 16" in many[-1].problem
+    objects = asked.read(RING * 10, ()).asked
+    assert [bool(a.problem) for a in objects] == [False] * 9 + [True]
+
+
+def test_one_that_can_be_read_hides_no_other_that_cannot():
+    wanted = asked.read(f'{RING} and {{"actions": [{{"type": "bell_ring", "payload": {{', ())
+    assert [bool(a.problem) for a in wanted.asked] == [False, True]
+
+
+def test_beside_calls_an_object_in_the_text_is_neither_done_nor_shown():
+    wanted = asked.read(f"Ringing. {RING}", (ToolCall("c1", "bell_ring", "{}"),))
+    assert (wanted.text, [a.id for a in wanted.asked]) == ("Ringing.", ["c1"])
+
+
+def test_a_payload_that_is_a_text_stays_one():
+    for payload in ("yes", "{no object", "[1]"):
+        text = json.dumps({"actions": [{"type": "bell_ring", "payload": payload}]})
+        assert asked.read(text, ()).asked[0].payload == payload
 
 
 def test_payloads_of_text_actions_tell_null_from_an_empty_object(dialogue, add):

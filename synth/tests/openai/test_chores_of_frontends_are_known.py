@@ -86,12 +86,23 @@ def test_a_title_asked_for_by_the_system_message():
 
 @pytest.mark.parametrize(
     "text",
+    ["Generate a short title for this conversation.", "Generate a concise chat title",
+     "Generate a brief title for the following text: a cat"],
+)  # fmt: skip
+def test_plain_orders_for_a_title_of_the_talk(text):
+    chore = frontends.chore_of(asked(text))
+    assert chore is not None and chore.kind == "title"
+
+
+@pytest.mark.parametrize(
+    "text",
     [
         "Can you generate a concise title for my blog post about apple trees?",
         "### Task:\nRespond to the user query using the provided context.\n<user_query>my cat?</user_query>",
         "How do I write tags in HTML?",
         "He said: ### Task: Generate a concise, 3-5 word title",
         "Suggest follow-up questions for my interview",
+        "Generate a short title for my poem about rain.",
         "Generate a title and then the whole essay. " + "Write about the sea and its tides. " * 20,
     ],
 )

@@ -48,7 +48,8 @@ def test_tools_and_their_results_are_read():
         tool_choice={"type": "function", "function": {"name": "now"}},
     )  # fmt: skip
     assert asked.messages[1].calls[0].name == "now"
-    assert (asked.messages[2].call_id, asked.tool_choice) == ("c1", "required")
+    named = {"type": "function", "function": {"name": "now"}}
+    assert (asked.messages[2].call_id, asked.tool_choice) == ("c1", named)
     found = body.split(asked.messages)
     assert (len(found.before), found.answer, [m.text for m in found.new]) == (1, asked.messages[1], ["noon"])
     assert ask(tools=asked.raw["tools"], tool_choice="none").tools == ()
@@ -87,6 +88,17 @@ def test_tools_and_their_results_are_read():
         ({"tools": [{"function": {"name": "a b"}}]}, "tools[0].function.name"),
         ({"tools": [{"function": {"name": "a", "parameters": 1}}]}, "tools[0].function.parameters"),
         ({"tools": [{"function": {"name": "a"}}], "tool_choice": 5}, "tool_choice"),
+        ({"tool_choice": 5}, "tool_choice"),
+        (
+            {
+                "tools": [{"function": {"name": "a"}}],
+                "tool_choice": {"type": "function", "function": {"name": "b"}},
+            },
+            "tool_choice",
+        ),
+        ({"tools": [{"function": {"name": "a"}}], "tool_choice": {"type": "function"}}, "tool_choice"),
+        ({"n": True}, "n"),
+        ({"max_tokens": False}, "max_tokens"),
     ],
 )
 def test_what_could_never_work_names_its_parameter(more, param):
