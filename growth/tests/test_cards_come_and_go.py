@@ -102,7 +102,10 @@ def test_each_form_goes_in_and_out_again(operator, raw, content_type):
 def card_in(form, raw):
     if form == "png":
         texts = png.read(raw)
-        assert texts["chara"] == texts["ccv3"]
+        older, newer = (json.loads(texts[name]) for name in ("chara", "ccv3"))
+        assert (older.pop("spec"), older.pop("spec_version")) == ("chara_card_v2", "2.0")
+        assert (newer.pop("spec"), newer.pop("spec_version")) == ("chara_card_v3", "3.0")
+        assert older == newer and b'"depth": 4.0' in texts["chara"].encode()
         return texts["ccv3"].encode()
     if form == "charx":
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
@@ -194,6 +197,13 @@ def test_one_broken_card_in_a_picture_does_not_hide_the_other(broken, good):
     chunk = struct.pack(">I", len(bad)) + b"tEXt" + bad + struct.pack(">I", zlib.crc32(b"tEXt" + bad))
     for mixed in (picture[:-12] + chunk + picture[-12:], picture[:33] + chunk + picture[33:]):
         assert png.read(mixed) == {good: V3}
+
+
+def test_a_newer_card_that_is_none_does_not_hide_the_older(operator):
+    answer = send(operator, in_png(chara=V2, ccv3='{"spec": "chara_card_v9"}'), "image/png")
+    assert answer.status_code == 201, answer.json()
+    neither = send(operator, in_png(chara="[]", ccv3='{"spec": "chara_card_v9"}'), "image/png")
+    assert neither.json()["error"]["field"] == "spec"
 
 
 def test_odd_parts_are_passed_over_with_a_warning(operator):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from synth.cards.rawjson import RawObject
 from synth.llm.tolerant import clean_text
 
-SPECS = {"chara_card_v2": "2.0", "chara_card_v3": "3.0"}
 V1 = "chara_card_v1"
+V2 = "chara_card_v2"
 V3 = "chara_card_v3"
+SPECS = {V2: "2.0", V3: "3.0"}
 TEXTS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
 MORE_TEXTS = ("system_prompt", "post_history_instructions", "creator_notes", "creator", "character_version")
 LISTS = ("alternate_greetings", "tags")
@@ -122,6 +123,30 @@ def read(raw: str) -> Card:
     )
 
 
+def first_of(raws: Sequence[str]) -> str:
+    """The first of these texts that is a card; the first one where none is, for its error."""
+    for raw in raws:
+        try:
+            read(raw)
+        except BadCard:
+            continue
+        return raw
+    return raws[0]
+
+
+def is_v3(raw: str) -> bool:
+    """Whether a card says so of itself."""
+    return bool(RawObject(raw).get("spec") == V3)
+
+
+def as_v2(raw: str) -> str:
+    """The same card as readers of V2 take it: what is new in V3 is unknown to them, and stays."""
+    whole = RawObject(raw)
+    whole.set("spec", V2)
+    whole.set("spec_version", SPECS[V2])
+    return str(whole)
+
+
 def write(card: Card | None, *, name: str, persona: str, extension: Mapping[str, Any], spec: str = "") -> str:
     """The card of an agent as it is now: what the server does not know stays exactly as it came.
 
@@ -131,7 +156,7 @@ def write(card: Card | None, *, name: str, persona: str, extension: Mapping[str,
     whole = RawObject(card.raw if card else _fresh(name))
     if card is not None and card.spec == V1:
         whole.set_raw("data", _data_of_v1(whole))
-    wanted = spec or ("chara_card_v2" if card is not None and card.spec == V1 else card.spec if card else V3)
+    wanted = spec or (V2 if card is not None and card.spec == V1 else card.spec if card else V3)
     whole.set("spec", wanted)
     whole.set("spec_version", SPECS[wanted])
     data = RawObject(whole.raw("data"))

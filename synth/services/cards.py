@@ -111,7 +111,9 @@ def _unpacked(raw: bytes) -> _File:
             texts = png.read(raw)
             if not texts:
                 raise Invalid("There is no card in this picture.", field="file", code="bad_card")
-            return _File(texts.get("ccv3") or texts.get("chara", ""), picture=raw)
+            return _File(
+                cards.first_of([texts[name] for name in ("ccv3", "chara") if name in texts]), picture=raw
+            )
         if not raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             return _File(charx.read(raw), archive=raw)
         return _File(raw.decode("utf-8-sig"))
@@ -127,9 +129,7 @@ def _packed(form: str, text: str, agent: Agent, row: CharacterCard | None) -> by
     picture = bytes(row.picture) if row and row.picture else b""
     archive = bytes(row.archive) if row and row.archive else b""
     if form == "png":
-        texts = {"chara": text}
-        if '"chara_card_v3"' in text:
-            texts["ccv3"] = text
+        texts = {"chara": cards.as_v2(text), "ccv3": text} if cards.is_v3(text) else {"chara": text}
         return png.write(picture or _icon(archive) or png.plain(agent.slug.encode()), texts)
     return charx.write(archive, text, {_MAIN_IMAGE: picture} if picture else None)
 
