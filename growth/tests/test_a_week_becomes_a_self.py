@@ -14,8 +14,10 @@ from growth.services import clock, cycle, runs, settings
 from growth.tests.conftest import utc
 from growth.tests.cycles import NOTE, calls, current, reply, run_now, verdicts
 from synth.prompts import assemble
-from synth.services import agents, diary, memories, people
+from synth.rowqueue.deadline import Deadline
+from synth.services import agents, diary, memories, memory_vectors, people
 from synth.testing.scripted_host import ScriptedHost
+from synth.tests.memories.scripted_reader import reading
 
 
 @pytest.fixture
@@ -111,6 +113,16 @@ def test_memories_about_a_person_never_enter_a_reflection(lived):
     run, host = run_now(agent, reply())
     assert "colour of the sea" in host.requests[0].text and "secret of Pia" not in host.requests[0].text
     assert run.n_memories == 1
+
+
+def test_memories_that_mean_what_the_week_was_about_come_to_mind(lived):
+    agent, _ = lived
+    memories.write(agent, text="A cup of hot leaves at dusk.")
+    with reading() as reader:
+        memory_vectors.sweep(Deadline(20))
+        run, host = run_now(agent, reply())
+    assert run.n_memories == 1 and "hot leaves" in host.requests[0].text
+    assert len(reader.texts("query")) == 1 and "teapot" in reader.texts("query")[0]
 
 
 def test_memories_are_limited_in_number_and_length(lived):
