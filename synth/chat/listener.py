@@ -23,6 +23,7 @@ from synth.services import turn_ends, turn_live, turn_run
 
 LOOK_S = 5.0
 GRACE_S = 15.0
+QUIET_S = 30.0  # since the last claim: then its connection is closed for good
 SAVE_S = 4.0  # for turns that are ended to save what they have
 PAUSE_S = 1.0
 log = structlog.get_logger(__name__)
@@ -36,6 +37,7 @@ class Listener:
         self._look_s, self._grace_s = look_s, grace_s
         self._n_running = 0
         self._settle_at = 0.0
+        self._claimed_at = -QUIET_S
         self._free = threading.Condition()
         self._is_closing = threading.Event()
         self._drain = threading.Thread(target=self._end, name="chat-end", daemon=True)
@@ -95,8 +97,9 @@ class Listener:
             return self._free.wait_for(lambda: self._n_running < self.slots, self._look_s)
 
     def _await_ring(self, store: Any) -> None:
-        if connection.connection is not None:
-            # Looking every 5 s would keep one open for ever: an idle worker holds none.
+        if connection.connection is not None and time.monotonic() - self._claimed_at >= QUIET_S:
+            # Looking every 5 s would keep one open for ever: an idle worker holds none. While people talk it
+            # is kept, because a new one costs the next person 5 to 10 ms.
             connection.connection.close()
         connection.close()
         if store.blpop([events.RING], timeout=self._look_s) is not None:
@@ -109,6 +112,8 @@ class Listener:
         rows = turn_run.claim(now(), room)
         if len(rows) == room:
             doorbell.ring(rows[-1].pk)  # there may be more, for another worker
+        if rows:
+            self._claimed_at = time.monotonic()
         for row in rows:
             with self._free:
                 self._n_running += 1
