@@ -13,9 +13,8 @@ from judgments.ml import encoders  # noqa: E402
 from judgments.ml.embedding import Embedding, centre  # noqa: E402
 from judgments.tests.ml import centre_texts  # noqa: E402
 from synth.inference.wire import Problem  # noqa: E402
-from synth.models import Agent  # noqa: E402
 from synth.recall import meaning, near  # noqa: E402
-from synth.services import memories  # noqa: E402
+from synth.services import agents, memories  # noqa: E402
 from synth.tests.memories.labelled import WORLD  # noqa: E402
 from synth.tests.memories.paraphrased import HELD_OUT, TUNED  # noqa: E402
 
@@ -35,7 +34,7 @@ def read(embedding, texts, side):
 
 @pytest.fixture
 def world(embedding):
-    agent = Agent.objects.create(slug="polyglot", name="Polyglot")
+    agent = agents.create(slug="polyglot", name="Polyglot")
     rows = {
         memories.write(agent, text=text).pk: (code, i)
         for code, (texts, _) in WORLD.items()
