@@ -208,10 +208,13 @@ def settle_crashed(at: datetime, dialogue: Dialogue | None = None) -> int:
     return turn_ends.settle_crashed(at, dialogue)
 
 
+# Put together once, because a person waits. Never run itself.
+_LOCKED = Dialogue.objects.select_for_update(of=("self",)).select_related("agent", "person")
+
+
 def lock(dialogue_id: Any) -> Dialogue:
     """The row, locked until the caller's transaction ends. Conflict `dialogue_gone`."""
-    rows = Dialogue.objects.select_for_update(of=("self",)).select_related("agent", "person")
-    row = rows.filter(pk=dialogue_id).first()
+    row = next(iter(_LOCKED.filter(pk=dialogue_id)), None)
     if row is None:
         raise Conflict("The dialogue was deleted meanwhile.", code="dialogue_gone")
     return row
