@@ -17,7 +17,7 @@ from synth.memory_sizes import Entry
 from synth.models import Agent, Memory, Person
 from synth.services import memories
 
-MAX_NAME_CHARS = 80
+MAX_NAME_CHARS = memories.MAX_NAME_CHARS
 PREFERENCE = "preference"
 _TRIES = 3
 

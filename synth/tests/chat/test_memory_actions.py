@@ -157,7 +157,7 @@ def test_memories_are_listed_by_name_by_question_and_by_size(agent, person, sett
         ("read", {"name": "tea", "offset_chars": -1}, "invalid_payload"),
         ("list", {"query": 7}, "invalid_payload"),
         ("write", {"name": "tea"}, "invalid_payload"),
-        ("write", {"name": "x" * 81, "text": "a"}, "invalid_payload"),
+        ("write", {"name": "x" * 101, "text": "a"}, "invalid_payload"),
         ("write", {"name": "a/b", "text": "a"}, "bad_name"),
         ("write", {"name": "tea", "text": "  "}, "blank"),
         ("write", {"name": "tea", "text": "a\x00"}, "bad_characters"),
