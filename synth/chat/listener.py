@@ -78,7 +78,7 @@ class Listener:
         while not self._is_closing.is_set():
             try:
                 self._settle()
-                if self._wait_for_room() and self._take() == 0:
+                if self._wait_for_room() and not self._take():
                     self._await_ring(store)
             except Exception as error:  # noqa: BLE001 - without Redis or the database it tries again
                 log.warning("chat_listener_troubled", error=f"{type(error).__name__}: {error}")
@@ -106,8 +106,11 @@ class Listener:
             # One look answers every ring so far.
             store.delete(events.RING)
 
-    def _take(self) -> int:
-        """Claim what waits, as far as there is room, and begin it; how many."""
+    def _take(self) -> bool:
+        """Claim what waits, as far as there is room, and begin it; whether more may wait.
+
+        Whatever comes after the claim rings, so a second look would only be in the way of the turns begun.
+        """
         room = self.slots - self._n_running
         rows = turn_run.claim(now(), room)
         if len(rows) == room:
@@ -118,7 +121,7 @@ class Listener:
             with self._free:
                 self._n_running += 1
             threading.Thread(target=self._run, args=(row,), name=f"turn-{row.pk}", daemon=True).start()
-        return len(rows)
+        return len(rows) == room
 
     def _run(self, answer: Message) -> None:
         try:
