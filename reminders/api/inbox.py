@@ -12,6 +12,7 @@ from reminders import selectors
 from reminders.models import Delivery, DeliveryKind, DeliveryStatus
 from reminders.services import cards, inbox
 from synth.api.base import Api
+from synth.api.dialogues import may_chat
 from synth.api.idempotency import idempotent
 from synth.errors import Invalid
 
@@ -55,7 +56,8 @@ class _Move(Api):
     status: DeliveryStatus
 
     def move(self, seq: str) -> Response:
-        """Only the caller's own; 404 for every other number."""
+        """Only the caller's own; 404 for every other number. To put a question away is to say no to it."""
+        may_chat(self.caller)
         number = int(seq) if len(seq) <= MAX_DIGITS else 0
         row = inbox.move(self.caller.person, number, self.status)
         if self.status == DeliveryStatus.DISMISSED:

@@ -160,3 +160,16 @@ def test_a_deleted_dialogue_takes_its_cards_along(asked):
     dialogues.delete(asked.dialogue)
     assert not Delivery.objects.exists()
     assert cards.erase([f"dialogue:{uuid4()}", "cycle:1"]) == 0
+
+
+def test_a_key_without_the_scope_for_chat_puts_nothing_away(asked):
+    card = brought()
+    signals = APIClient()
+    key = keys.issue(people.ensure("door"), role="app", scopes=["signals"]).plain
+    signals.credentials(HTTP_AUTHORIZATION=f"Bearer {key}", HTTP_X_PERSON=asked.person.username)
+    for word in ("dismiss", "seen", "act"):
+        answer = signals.post(f"/api/inbox/{card.seq}/{word}/")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope_missing"), word
+    asked.refresh_from_db()
+    card.refresh_from_db()
+    assert (asked.status, card.status) == ("pending", "sent")
