@@ -99,7 +99,7 @@ class Listener:
     def _await_ring(self, store: Any) -> None:
         if connection.connection is not None and time.monotonic() - self._claimed_at >= QUIET_S:
             # Looking every 5 s would keep one open for ever: an idle worker holds none. While people talk it
-            # is kept, because a new one costs the next person 5 to 10 ms.
+            # is kept, because making a new one would be on the way to the next person's first word.
             connection.connection.close()
         connection.close()
         if store.blpop([events.RING], timeout=self._look_s) is not None:

@@ -68,9 +68,10 @@ def assemble(
     at: datetime | None = None,
     person: Person | None = None,
     dialogue: Any = None,
+    said: str = "",
 ) -> Prompt:
     """The prompt as it would be sent at `at` (default: now). Reads only; a layer's trouble never raises."""
-    context = LayerContext(agent, purpose, at or now(), person, dialogue)
+    context = LayerContext(agent, purpose, at or now(), person, dialogue, said)
     return stack([_part(layer, context) for layer in registered(purpose)])
 
 

@@ -25,13 +25,17 @@ class Volatility(IntEnum):
 
 @dataclass(frozen=True)
 class LayerContext:
-    """What a layer may look at. `at` is the aware instant the prompt is for; layers never read the clock."""
+    """What a layer may look at. `at` is the aware instant the prompt is for; layers never read the clock.
+
+    `said` is what the person just said, where that is known.
+    """
 
     agent: Agent
     purpose: str
     at: datetime
     person: Person | None = None
     dialogue: Any = None
+    said: str = ""
 
 
 @dataclass(frozen=True)

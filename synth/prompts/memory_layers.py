@@ -65,7 +65,7 @@ def recalled(context: LayerContext) -> str:
     """The memories that fit best what the person said last, the beginning of each."""
     from synth.services import meanings, memories, named_memories
 
-    talk = _talk(context.dialogue)
+    talk = context.said or _talk(context.dialogue)
     if not talk:
         return ""
     meaning = meanings.of(talk)

@@ -178,7 +178,8 @@ def _think(going: _Run, kept: leases.Kept) -> Final | Waiting:
             )  # fmt: skip
         _open(going)
     # As of now, not of the turn's start: what an opener decided is already true in it.
-    prompt = going.prompt = assemble(turn.agent, "chat", now(), job.person, job.dialogue)
+    said = turn.message.content if turn.message is not None else ""
+    prompt = going.prompt = assemble(turn.agent, "chat", now(), job.person, job.dialogue, said)
     builder = Builder(turn, job.said, prompt, job.state.opener_lines, job.state.client)
     tip = (job.answer.parent if is_begun else None) or job.said
     loop = going.loop = Loop(turn, job.answer, kept, live, builder, tip, builder.tools())
