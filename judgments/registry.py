@@ -200,12 +200,16 @@ def _sentence(error: WireError) -> str:
 
 
 def _labels(name: str, what: str, found: str | Iterable[str]) -> tuple[str, ...]:
+    if not isinstance(found, Iterable):
+        raise BadDeclaration(f"{name}: {what} is a label or a list of labels, not {found!r}")
     values = (found,) if isinstance(found, str) else tuple(found)
     for value in values:
         if not isinstance(value, str) or not 0 < len(value) <= MAX_LABEL_CHARS:
             raise BadDeclaration(
                 f"{name}: {what} label {value!r} is not text of 1–{MAX_LABEL_CHARS} characters"
             )
+        if strict_json.saveable(value) != value:
+            raise BadDeclaration(f"{name}: {what} label {value!r} holds a NUL or half a character")
     return values
 
 

@@ -82,6 +82,11 @@ def test_labels_are_short_texts_that_mean_one_thing():
         {"negative": [1]},
         {"positive": ""},
         {"positive": "a", "negative": "a"},
+        {"positive": None},
+        {"negative": 5},
+        {"positive": ["fine", 5]},
+        {"positive": "a\x00b"},
+        {"negative": "half \ud800"},
     ):
         with pytest.raises(BadDeclaration):
             registry.declare("shop.x", questions={"q": NOUL}, **labels)
