@@ -191,11 +191,20 @@ class OneRun(Api):
             raise NotFound("There is no such run.", code="run_not_found")
         return row
 
-    def said_by(self, given: str) -> str:
-        """Who says so: the key, or the person who is logged in; what they call themselves comes after it."""
+    def said_by(self, app: str, given: str = "") -> str:
+        """Who says so: the key, or the person who is logged in; what they call themselves comes after it.
+
+        Invalid when that is too long to be kept after the judgment's app.
+        """
         key = self.caller.key
         who = f"key-{key.prefix}" if key is not None else self.caller.person.username
-        return f"{who}:{given}" if given else who
+        said = f"{who}:{given}" if given else who
+        if len(f"{app}:{said}") > labels.MAX_CHARS:
+            raise Invalid(
+                f"by is too long: with {app}:{who} before it, it may have {labels.MAX_CHARS} characters.",
+                field="by",
+            )
+        return said
 
 
 class RunDetail(OneRun):
@@ -227,7 +236,7 @@ class RunLabels(OneRun):
         row = self.run(name, key)
         body = self.checked(shapes.LabelBody)
         saved = labels.label(
-            str(row), body["value"], by=self.said_by(body.get("by", "")),
+            str(row), body["value"], by=self.said_by(row.judgment.partition(".")[0], body.get("by", "")),
             strength=body.get("strength", "strong"), question=body.get("question"),
             is_once=body["value"] == labels.SHOULD_HAVE_ASKED,
         )  # fmt: skip
@@ -246,5 +255,6 @@ class RunActed(OneRun):
     def post(self, request: Request, name: str, key: str) -> Response:
         """Say what was done about it."""
         row = self.run(name, key)
-        saved = labels.acted(str(row), self.checked(shapes.ActedBody)["what"], by=self.said_by(""))
+        what = self.checked(shapes.ActedBody)["what"]
+        saved = labels.acted(str(row), what, by=self.said_by(row.judgment.partition(".")[0]))
         return Response({"saved": saved}, status=201)

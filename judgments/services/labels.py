@@ -11,7 +11,7 @@ from django.db.models import F
 from django.utils.timezone import now
 
 from judgments import strict_json
-from judgments.models import Run, RunEvent, RunEventKind
+from judgments.models import LaterAsk, LaterStatus, Run, RunEvent, RunEventKind
 from judgments.services import runs
 from synth.errors import Conflict
 
@@ -33,9 +33,10 @@ def label(
 ) -> bool:
     """Append a label; whether one was saved. A None id saves nothing and is no error.
 
-    `app` is the app that says so: a run of another app's judgment is ValueError; kept as `<app>:<by>`
-    (without `app`, the run's own). A label may come before its slow run. ValueError for blank or longer than
-    200 characters. `is_once`: Conflict `already_labelled` when this value was said of this question before.
+    `app` is the app that says so: a run of another app's judgment is ValueError, and so is an id that names
+    another judgment than the saved run's. Kept as `<app>:<by>` (without `app`, the run's own). A label may
+    come before its slow run. ValueError for blank or longer than 200 characters. `is_once`: Conflict
+    `already_labelled` when this value was said of this question before.
     """
     if run_id is None:
         return False
@@ -44,10 +45,9 @@ def label(
     _short(question or "-", "question")
     if strength not in STRENGTHS:
         raise ValueError(f"strength is one of {', '.join(STRENGTHS)}, not {strength!r}")
-    owner = app or _app_of(judgment)
     row = RunEvent(
         run_id=key, judgment=judgment, kind=RunEventKind.LABEL, value=value, question=question or "",
-        by=f"{owner}:{by}"[:MAX_CHARS], strength=strength, at=now(),
+        by=_signed(app or _app_of(judgment), by), strength=strength, at=now(),
     )  # fmt: skip
     return append(row, is_once=is_once)
 
@@ -58,18 +58,19 @@ def acted(run_id: str | None, what: str, *, by: str = "", app: str | None = None
         return False
     judgment, key = _checked(run_id, app)
     _short(what, "what")
-    owner = f"{app or _app_of(judgment)}:{by}"[:MAX_CHARS]
+    owner = _signed(app or _app_of(judgment), by)
     return append(
         RunEvent(run_id=key, judgment=judgment, kind=RunEventKind.ACTED, value=what, by=owner, at=now())
     )
 
 
 def append(row: RunEvent, *, is_once: bool = False) -> bool:
-    """Append any event; False, with a warning, when it could not be saved."""
+    """Append any event; False, with a warning, when it could not be saved. ValueError for a misnamed run."""
     if not runs.is_on():
         return False
     try:
         with transaction.atomic():
+            _refuse_misnamed(row)
             if is_once:
                 _refuse_twice(row)
             row.save(force_insert=True)
@@ -91,9 +92,20 @@ def _count(key: UUID) -> None:
         run.update(n_labels=F("n_labels") + 1)
 
 
+def _refuse_misnamed(row: RunEvent) -> None:
+    """ValueError when the key is that of another judgment's run; it stays until this transaction ends."""
+    # The ask before the run, as in the transaction that closes an ask: a deletion waits, or was first.
+    ask = LaterAsk.objects.filter(pk=row.run_id).exclude(status=LaterStatus.DONE)
+    kept = Run.objects.filter(pk=row.run_id)
+    for rows in (ask, kept):
+        name = rows.select_for_update(no_key=True, of=("self",)).values_list("judgment", flat=True).first()
+        if name is not None and name != row.judgment:
+            raise ValueError(f"{row.judgment}/{row.run_id} is no run: its judgment has another name")
+
+
 def _refuse_twice(row: RunEvent) -> None:
-    # The run's row is the lock: two at once become one and a refusal.
-    Run.objects.select_for_update(of=("self",)).filter(pk=row.run_id).first()
+    # Not the run's row: it may not be there yet. Two at once become one and a refusal.
+    runs.lock(row.run_id)
     same = RunEvent.objects.filter(
         run_id=row.run_id, kind=RunEventKind.LABEL, value=row.value, question=row.question
     ).first()
@@ -112,6 +124,13 @@ def _checked(run_id: str, app: str | None) -> tuple[str, UUID]:
 
 def _app_of(judgment: str) -> str:
     return judgment.partition(".")[0]
+
+
+def _signed(app: str, by: str) -> str:
+    """`<app>:<by>`. ValueError when that is longer than 200 characters or cannot be saved."""
+    who = f"{app}:{by}" if isinstance(by, str) else by
+    _short(who, "by, with its app,")
+    return who
 
 
 def _short(text: Any, field: str) -> None:

@@ -144,3 +144,12 @@ def test_runs_cannot_be_changed(operator, judgments, rain):
     run_id = judge(rain, "x", session="cycle:1").run_id
     for method in ("put", "patch", "delete"):
         assert getattr(operator, method)(f"/api/judgments/runs/{run_id}/").status_code == 405
+
+
+def test_a_by_that_cannot_be_kept_whole_names_its_field(app, judgments, rain):
+    judgments.answer(rain, 0.9)
+    run_id = app.post(f"/api/judgments/{rain}/ask/", {"state": "x"}, format="json").json()["run_id"]
+    url = f"/api/judgments/runs/{run_id}/labels/"
+    answer = app.post(url, {"value": "wet", "by": "x" * 195}, format="json")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "by")
+    assert not judgments.labels(rain)

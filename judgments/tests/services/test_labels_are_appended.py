@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from judgments.models import Run, RunEvent
-from judgments.services import gates, labels, runs
+from judgments.services import gates, labels, later, runs
 from judgments.services.asking import judge
 from synth.errors import Conflict
 
@@ -88,3 +92,59 @@ def _now():
     from django.utils.timezone import now
 
     return now()
+
+
+def test_an_id_with_another_judgments_name_marks_nothing(judgments, rain, run_id):
+    key = run_id.partition("/")[2]
+    for misnamed in (f"growth.decision/{key}", f"weather.other/{key}"):
+        app = misnamed.partition(".")[0]
+        with pytest.raises(ValueError, match="another name"):
+            labels.label(misnamed, "wet", by="card", app=app)
+        with pytest.raises(ValueError, match="another name"):
+            labels.acted(misnamed, "opened", app=app)
+    early = later.judge_later(rain, "y", session="api:test")
+    with pytest.raises(ValueError, match="another name"):
+        labels.label("growth.decision/" + early.partition("/")[2], "wet", by="card", app="growth")
+    assert not RunEvent.objects.exists() and Run.objects.get().n_labels == 0
+
+
+@pytest.mark.parametrize("by", ["x" * 193, "a\x00b", "half \ud800", 7])
+def test_who_said_it_is_a_short_text_too(run_id, by):
+    with pytest.raises(ValueError, match="by"):
+        labels.label(run_id, "wet", by=by)
+    with pytest.raises(ValueError, match="by"):
+        labels.acted(run_id, "opened", by=by)
+    assert not RunEvent.objects.exists()
+
+
+def test_who_said_it_may_fill_the_column(judgments, run_id):
+    assert labels.label(run_id, "wet", by="x" * 192)
+    assert judgments.labels("weather.rain")[0].by == "weather:" + "x" * 192
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_at_once_before_the_run_is_there_are_one(judgments, rain, monkeypatch):
+    judgments.answer(rain, 0.9)
+    early = later.judge_later(rain, "x", session="api:test")
+    both = threading.Barrier(2, timeout=2)
+    save = RunEvent.save
+
+    def together(row: RunEvent, **more: Any) -> None:
+        # Whoever got past the check waits for the other; where only one gets past, it waits in vain.
+        with suppress(threading.BrokenBarrierError):
+            both.wait()
+        save(row, **more)
+
+    monkeypatch.setattr(RunEvent, "save", together)
+
+    def say(_: int) -> str:
+        try:
+            return str(labels.label(early, labels.SHOULD_HAVE_ASKED, by="user", is_once=True))
+        except Conflict as refused:
+            return refused.code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sorted(pool.map(say, range(2))) == ["True", "already_labelled"]
+    assert RunEvent.objects.count() == 1
