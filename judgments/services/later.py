@@ -14,11 +14,11 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
-from judgments import options, strict_json
+from judgments import options, registry, strict_json
 from judgments.backends import Failure, HostConfig, Reply
 from judgments.models import LaterAsk, LaterStatus
 from judgments.results import Result
-from judgments.services import asking, runs
+from judgments.services import asking, runs, settings
 from judgments.services.asking import Asking
 from synth import background, faults, selectors
 from synth.errors import Conflict
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TASK = "judgments.run_later"
 MAX_TRIES = 3
+# The wire's words have none for our own failure; like a 4xx it would not pass by asking again.
+OUR_OWN = "refused"
 RETRIES = 2
 AGAIN = timedelta(seconds=30)
 OPEN = (LaterStatus.QUEUED, LaterStatus.RUNNING)
@@ -115,6 +117,10 @@ def _run(row: LaterAsk) -> bool:
     """Take one ask to its end; False when it was put off or another worker has it."""
     try:
         leases.guarded(row, status=LaterStatus.RUNNING)
+        if row.attempt > MAX_TRIES:
+            # Nobody gave it back: each worker that tried it died.
+            _give_up(row, f"the worker died {MAX_TRIES} times")
+            return True
         with leases.keep(row):
             _answer(row)
         return True
@@ -170,12 +176,35 @@ def _after_crash(row: LaterAsk, detail: str) -> bool:
         if row.attempt < MAX_TRIES:
             leases.release(row, now() + AGAIN, status=LaterStatus.QUEUED)
             return False
-        with transaction.atomic():
-            _end(row)
-            _tell(row.then, Result("off", "failed", run_id=None, failure="refused"))
+        _give_up(row, detail)
         return True
     except Conflict:
         return False
+
+
+def _give_up(row: LaterAsk, why: str) -> None:
+    """Close an ask that we could not take to its end: its run says so, its handler hears so."""
+    found = Failure(OUR_OWN, f"Our own error, no host's: {why}")
+    draft = _draft_without_asking(row)
+    draft.failure, draft.failure_text = found.word, found.text
+    with transaction.atomic():
+        _end(row)
+        saved = runs.save(draft, is_late=True) if row.is_saved else None
+        known = asking.ids(draft.questions)
+        _tell(row.then, Result(draft.mode, "failed", run_id=saved, question_ids=known, failure=found.word))
+
+
+def _draft_without_asking(row: LaterAsk) -> runs.Draft:
+    """The run as far as the row tells it: no code of the judgment's runs, which may be what broke."""
+    declaration = next((one for one in registry.all_declared() if one.name == row.judgment), None)
+    kept = row.state or {"state": "", "quotes": []}
+    return runs.Draft(
+        judgment=row.judgment, questions=(declaration.questions if declaration else None) or (),
+        state=kept["state"], mode=settings.mode_of(row.judgment), at=now(), id=row.pk,
+        session_id=row.session_id, quotes=tuple(kept["quotes"]), agent_id=row.agent_id,
+        positive=declaration.positive if declaration else (),
+        negative=declaration.negative if declaration else (),
+    )  # fmt: skip
 
 
 def _tell(name: str, result: Result) -> None:

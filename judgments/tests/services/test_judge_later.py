@@ -8,10 +8,12 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from judgments import registry
 from judgments.models import LaterAsk, Run
 from judgments.results import Result
-from judgments.services import asking, labels, later
+from judgments.services import asking, labels, later, replay
 from judgments.services.later import judge_later
+from judgments.tests.conftest import NOUL
 from synth.rowqueue import leases
 from synth.rowqueue.deadline import Deadline
 
@@ -118,12 +120,45 @@ def test_our_own_failure_is_tried_three_times(judgments, rain, heard, monkeypatc
         raise RuntimeError("bug")
 
     monkeypatch.setattr(asking, "send", broken)
-    judge_later(rain, "x", session=S, then="weather.heard")
+    run_id = judge_later(rain, "x", session=S, then="weather.heard")
+    labels.label(run_id, "wet", by="user")
+    for _ in range(4):
+        assert not heard or LaterAsk.objects.get().status == "done"
+        LaterAsk.objects.update(due_at=timezone.now())
+        later.run_waiting(Deadline(5))
+    assert [(r.reason, r.failure, r.run_id, r.mode) for r in heard] == [("failed", "refused", run_id, "on")]
+    run = Run.objects.get()
+    assert (str(run), run.failure, run.state, run.n_labels, run.answers) == (run_id, "refused", "x", 1, None)
+    assert run.failure_text == "Our own error, no host's: RuntimeError: bug"
+
+
+def test_a_callable_that_breaks_on_the_worker_ends_with_a_run_too(judgments, heard):
+    given = [NOUL]
+    registry.declare("weather.snow", questions=lambda state: given[0])
+    judgments.answer("weather.snow", 0.9)
+    run_id = judge_later("weather.snow", "x", session=S, then="weather.heard")
+    given[0] = {}
     for _ in range(3):
         LaterAsk.objects.update(due_at=timezone.now())
         later.run_waiting(Deadline(5))
-    assert [r.reason for r in heard] == ["failed"]
-    assert LaterAsk.objects.get().status == "done"
+    assert [(r.reason, r.run_id) for r in heard] == [("failed", run_id)]
+    run = Run.objects.get()
+    assert (str(run), run.version.questions) == (run_id, {}) and "BadDeclaration" in run.failure_text
+    assert replay.replay("weather.snow").failures == {"bad_questions": 1}
+
+
+def test_an_ask_that_kills_its_workers_ends_as_failed(judgments, rain, heard):
+    judgments.answer(rain, 0.9)
+    run_id = judge_later(rain, "x", session=S, then="weather.heard")
+    for _ in range(later.MAX_TRIES):
+        (dead,) = leases.claim(LaterAsk.objects.all(), at=timezone.now())
+        leases.guarded(dead, status="running")
+        LaterAsk.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    judgments.wait()
+    judgments.wait()
+    assert [(r.reason, r.run_id) for r in heard] == [("failed", run_id)] and not judgments.asks
+    run = Run.objects.get()
+    assert (str(run), run.failure) == (run_id, "refused") and "died 3 times" in run.failure_text
 
 
 def test_it_belongs_to_the_callers_transaction(judgments, rain):
