@@ -37,7 +37,10 @@ def _lines(batch: list[Run]) -> Iterator[dict[str, Any]]:
     events = RunEvent.objects.filter(run_id__in=[run.pk for run in batch], kind=RunEventKind.LABEL)
     for event in events.order_by("id"):
         said = {"value": event.value, "by": event.by, "strength": event.strength}
-        labels.setdefault(event.run_id, {})[event.question] = said
+        mine = labels.setdefault(event.run_id, {})
+        # Out and in again: the last one said stands last, whichever question it names.
+        mine.pop(event.question, None)
+        mine[event.question] = said
     for run in batch:
         yield {
             "run": str(run),

@@ -82,14 +82,16 @@ def replay(
 
     `is_current_wording` asks the questions as they are declared now. `n_orders` asks choices in several
     orders of their options and averages them; readers of our own are asked once. Runs are saved (origin
-    replay) only with `is_saved`.
+    replay) only with `is_saved`. A run of an agent that is `local_only` is asked of no host elsewhere.
     """
     check_name(name)
+    if is_current_wording:
+        settings.declared(name)
     target = replace(_host(name, model, host), n_orders=n_orders)
     done = Replayed(name, target.model)
     since = (at or now()) - timedelta(days=days)
     rows = Run.objects.filter(judgment=name, at__gte=since).exclude(origin=Origin.REPLAY)
-    for run in list(rows.select_related("version").order_by("-at", "-id")[:limit]):
+    for run in list(rows.select_related("version", "agent").order_by("-at", "-id")[:limit]):
         if run.is_truncated:
             done.n_truncated += 1
             continue
@@ -107,8 +109,16 @@ def _host(name: str, model: str, address: str) -> HostConfig:
 
 def _one(run: Run, host: HostConfig, done: Replayed, *, is_current_wording: bool, is_saved: bool) -> None:
     old, _ = read_questions(run.version.questions)
-    questions = registry.get(run.judgment).questions_for(run.state) if is_current_wording else old
+    try:
+        questions = registry.get(run.judgment).questions_for(run.state) if is_current_wording else old
+        if not questions:
+            raise registry.BadDeclaration(f"{run}: it ended before anybody knew its questions")
+    except registry.BadDeclaration:
+        done.failures["bad_questions"] = done.failures.get("bad_questions", 0) + 1
+        return
     done.n_asked += 1
+    # What was said to an agent that keeps to this network does not leave it later either.
+    host = replace(host, local_only=run.agent is not None and run.agent.local_only)
     found = _ask(run, questions, host)
     if is_saved:
         _save(run, questions, host, found)

@@ -103,24 +103,30 @@ def _value(question_id: str, question: dict[str, Any]) -> tuple[str, list[Any]]:
 
 
 def labelled(name: str, since: datetime, key_id: int | None) -> dict[tuple[Any, ...], list[Labelled]]:
-    """The last label of each run and question, by (version, served model, caller, question or "")."""
+    """The last label of each run and question, by (version, served model, caller, question).
+
+    A label that names no question is about the first.
+    """
     sql = f"""
-        WITH last AS (
-            SELECT DISTINCT ON (run_id, question) run_id, question, value FROM judgments_runevent
-            WHERE judgment = %s AND kind = 'label' ORDER BY run_id, question, id DESC)
-        SELECT r.version_id, r.served_model, r.api_key_id, e.question, e.value,
+        WITH first AS (
+            SELECT v.id, coalesce((SELECT k FROM json_object_keys(v.questions) k LIMIT 1), '') AS question
+            FROM judgments_judgmentversion v WHERE v.judgment = %s),
+        last AS (
+            SELECT DISTINCT ON (r.id, asked) coalesce(nullif(e.question, ''), f.question) AS asked, e.value,
+                r.version_id, r.served_model, r.api_key_id, r.answers, r.positive, r.negative
+            FROM judgments_runevent e JOIN judgments_run r ON r.id = e.run_id
+            JOIN first f ON f.id = r.version_id
+            WHERE e.judgment = %s AND e.kind = 'label'
+                AND r.judgment = %s AND r.at >= %s AND r.n_labels > 0 {_of_key(key_id)}
+            ORDER BY r.id, asked, e.id DESC)
+        SELECT version_id, served_model, api_key_id, asked, value,
                (a.v ->> 'noul')::float, a.v ->> 'choice',
                (a.v -> 'probabilities' ->> (a.v ->> 'choice'))::float,
-               coalesce(a.v -> 'probabilities', '{{}}') ? e.value,
-               r.positive ? e.value, r.negative ? e.value
-        FROM judgments_run r JOIN last e ON e.run_id = r.id
-        CROSS JOIN LATERAL (SELECT CASE
-            WHEN e.question <> '' THEN r.answers -> e.question
-            ELSE (SELECT x.value FROM jsonb_each(r.answers) x LIMIT 1) END AS v) a
-        WHERE r.judgment = %s AND r.at >= %s AND r.n_labels > 0 {_of_key(key_id)}"""  # noqa: S608 - own text
+               coalesce(a.v -> 'probabilities', '{{}}') ? value, positive ? value, negative ? value
+        FROM last CROSS JOIN LATERAL (SELECT answers -> asked AS v) a"""  # noqa: S608 - own text
     found: dict[tuple[Any, ...], list[Labelled]] = defaultdict(list)
     with _wide():
-        rows = _rows(sql, name, name, since, key_id)
+        rows = _rows(sql, name, name, name, since, key_id)
     for version, model, key, question, value, noul, choice, p, is_option, is_positive, is_negative in rows:
         outcome = True if is_positive else False if is_negative else None
         if noul is None and is_option:

@@ -112,12 +112,9 @@ def _group(
     budget: float,
 ) -> dict[str, Any]:
     key = (version.pk, group.served_model, group.key_id)
-    first = next(iter(version.questions), "")
     questions = {}
     for question_id, question in list(version.questions.items())[:MAX_QUESTIONS]:
         mine = labelled.get((*key, question_id), [])
-        if question_id == first:
-            mine = mine + labelled.get((*key, ""), [])
         questions[question_id] = {
             "type": question["type"],
             "histogram": bins.get((*key, question_id), [0] * metrics.HISTOGRAM_BINS),

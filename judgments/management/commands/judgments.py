@@ -16,7 +16,7 @@ from django.utils.timezone import now
 from judgments import strict_json
 from judgments.models import ModelArtifact
 from judgments.report_text import listing_text, replay_text, report_text
-from judgments.services import exporting, replay, reports, training
+from judgments.services import exporting, replay, reports, settings, training
 from synth.errors import DomainError, NotFound
 
 UNKNOWN = 2
@@ -98,9 +98,9 @@ class Command(BaseCommand):
             model=options["model"],
             host=options["host"],
             days=_days(options),
-            limit=options["limit"],
+            limit=_whole(options, "limit", 1, 1_000_000),
             is_current_wording=options["wording"] == "current",
-            n_orders=options["orders"],
+            n_orders=_whole(options, "orders", 1, settings.MAX_ORDERS),
             is_saved=options["save"],
         ).as_json()
         self.stdout.write(_json(found) if options["json"] else replay_text(found))
@@ -141,6 +141,10 @@ def _json(value: Any) -> str:
 
 
 def _days(options: dict[str, Any]) -> int:
-    if not 0 <= options["days"] <= 36_500:
-        raise CommandError("--days is a whole number from 0 to 36500")
-    return int(options["days"])
+    return _whole(options, "days", 0, 36_500)
+
+
+def _whole(options: dict[str, Any], name: str, least: int, most: int) -> int:
+    if not least <= options[name] <= most:
+        raise CommandError(f"--{name} is a whole number from {least} to {most}")
+    return int(options[name])

@@ -6,14 +6,15 @@ import json
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from judgments import registry
 from judgments.models import Run
-from judgments.services import exporting, labels, replay, reports
+from judgments.services import exporting, labels, ordered, replay, reports
 from judgments.services.asking import judge
 from synth.errors import NotFound
+from synth.services import agents
 
 S = "api:test"
 
@@ -55,6 +56,28 @@ def test_the_last_label_counts(judgments, rain):
     labels.label(run_id, "wet", by="t")
     question = the_report(rain)["groups"][0]["questions"]["q"]
     assert question["labels"] == {"wet": 1} and question["calibration"]["accuracy"] == 1.0
+
+
+def test_a_label_without_a_question_is_about_the_first_and_the_last_one_counts(judgments, rain):
+    run_id = ask(judgments, rain, 0.9, "dry")
+    labels.label(run_id, "dry", by="t", question="q")
+    labels.label(run_id, "wet", by="t")
+    question = the_report(rain)["groups"][0]["questions"]["q"]
+    assert question["labels"] == {"wet": 1} and question["calibration"]["n"] == 1
+    (line,) = exporting.labelled(rain)
+    assert line["label"] == "true"
+    registry.declare(
+        "weather.two",
+        questions={n: {"type": "noul", "instructions": n} for n in ("second", "a")},
+        positive="wet",
+        negative="dry",
+    )
+    judgments.answer("weather.two", 0.9, question="second")
+    judgments.answer("weather.two", 0.2, question="a")
+    labels.label(judge("weather.two", "x", session=S).run_id, "wet", by="t")
+    questions = the_report("weather.two")["groups"][0]["questions"]
+    assert questions["second"]["calibration"]["brier"] == pytest.approx(0.01)
+    assert questions["a"]["labels"] == {}
 
 
 def test_wordings_and_models_are_never_pooled(judgments, rain):
@@ -143,3 +166,46 @@ def test_cut_states_are_not_asked_again(judgments, rain):
     done = replay.replay(rain)
     assert (done.n_asked, done.n_truncated) == (0, 1)
     assert list(exporting.labelled(rain)) == []
+
+
+def test_a_replay_of_a_local_agents_run_stays_on_this_network(judgments, rain, monkeypatch):
+    judgments.answer(rain, 0.9)
+    agent = agents.create(slug="wren", name="Wren")
+    judge(rain, "secret", session="cycle:1", agent=agent)
+    judge(rain, "open", session="cycle:2", agent=agents.create(slug="lark", name="Lark"))
+    agents.update(agent, {"local_only": True}, by=None, door="command")
+    asked: dict[str, bool] = {}
+    real = ordered.ask
+
+    def noted(host, one, *args, **more):
+        asked[one.state] = host.local_only
+        return real(host, one, *args, **more)
+
+    monkeypatch.setattr(ordered, "ask", noted)
+    assert replay.replay(rain).n_asked == 2
+    assert asked == {"secret": True, "open": False}
+
+
+def test_a_wording_that_is_gone_cannot_be_asked_anew(judgments, rain):
+    ask(judgments, rain, 0.9)
+    with registry.isolated():
+        registry._declared.pop(rain)
+        assert replay.replay(rain).n_asked == 1
+        with pytest.raises(SystemExit) as caught:
+            call_command("judgments", "replay", rain, "--wording", "current", stderr=StringIO())
+    assert caught.value.code == 2
+
+
+def test_a_current_wording_that_refuses_an_old_state_is_counted(judgments):
+    said = {"q": {"type": "noul", "instructions": "?"}}
+    registry.declare("weather.pick", questions=lambda state: said)
+    ask(judgments, "weather.pick", 0.9)
+    said["q"] = {"type": "box"}
+    done = replay.replay("weather.pick", is_current_wording=True)
+    assert (done.n_asked, done.failures) == (0, {"bad_questions": 1})
+
+
+@pytest.mark.parametrize("given", ["--limit=0", "--limit=-1", "--orders=0", "--orders=9", "--days=-1"])
+def test_a_replay_takes_whole_numbers_that_make_sense(judgments, rain, given):
+    with pytest.raises(CommandError, match=given.partition("=")[0]):
+        call_command("judgments", "replay", rain, given)
