@@ -22,8 +22,10 @@ from synth.llm.sink import Sink
 if TYPE_CHECKING:
     from synth.models import Agent
 
-# Purposes that the model override `chat` covers; everything else is background work, `grillo`.
+# Purposes that the model override `chat` covers; `judge` has its own, and the rest is background work,
+# `grillo`.
 FOREGROUND = frozenset({"chat", "proactive"})
+JUDGE = "judge"
 LONGEST_STREAM_S = 1200.0
 
 
@@ -98,4 +100,6 @@ def _addresses(host: Host, request: Request, deadline: float) -> list[str]:
 def _override(agent: Agent | None, purpose: str) -> str:
     overrides = agent.model_overrides if agent and isinstance(agent.model_overrides, dict) else {}
     name = overrides.get("chat" if purpose in FOREGROUND else "grillo")
+    if purpose == JUDGE:
+        name = overrides.get(JUDGE) or name
     return name if isinstance(name, str) else ""

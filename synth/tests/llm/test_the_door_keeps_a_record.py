@@ -99,7 +99,11 @@ def test_the_override_of_the_agent_names_the_model(agent):
     with ScriptedHost(["a"], repeat_last=True) as host, host.installed():
         complete(request(agent))
         complete(Request("reflection", [Message("user", "x")], agent=agent))
-    assert [r.json["model"] for r in host.requests] == ["big", "small"]
+        complete(Request("judge", [Message("user", "x")], agent=agent))
+        agent.model_overrides["judge"] = "quick"
+        complete(Request("judge", [Message("user", "x")], agent=agent))
+        complete(Request("review", [Message("user", "x")], agent=agent))
+    assert [r.json["model"] for r in host.requests] == ["big", "small", "small", "quick", "small"]
 
 
 def test_the_token_limit_of_a_call_is_the_smaller_one(settings):
