@@ -19,9 +19,10 @@ from judgments.results import Result
 from judgments.services import ordered, runs, settings, shared_host
 from synth import selectors
 from synth.net import database
+from synth.services import dialogue_deletion
 
 if TYPE_CHECKING:
-    from synth.models import Agent
+    from synth.models import Agent, Dialogue
 
 MAX_DEPTH = 100
 
@@ -45,6 +46,7 @@ class Asking:
     api_key_id: int | None = None
     is_saved: bool = True
     is_test: bool = False
+    dialogue: Dialogue | None = None
 
     @property
     def name(self) -> str:
@@ -116,7 +118,13 @@ def _of_dialogue(asking: Asking) -> Asking:
         return asking
     agent = asking.agent or selectors.agent_by_id(dialogue.agent_id)
     values = {**vars(asking), "agent": agent, "is_saved": asking.is_saved and not dialogue.is_scratch}
-    return Asking(**values)
+    return Asking(**{**values, "dialogue": dialogue})
+
+
+def is_orphan(asking: Asking) -> bool:
+    """Whether its dialogue was deleted."""
+    kind, _, key = (asking.session or "").partition(":")
+    return kind == "dialogue" and _is_uuid(key) and asking.dialogue is None
 
 
 def _is_uuid(text: str) -> bool:
@@ -160,10 +168,13 @@ def ask(
     *,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> Result:
-    """Send it, save it, give the result."""
+    """Send it, save it, give the result. Nothing is kept of a dialogue that was deleted meanwhile."""
     draft = draft_of(asking, mode)
     found = send(asking, host, wait_s, is_cancelled=is_cancelled)
-    return close(asking, draft, host, found)
+    result = close(asking, draft, host, found)
+    if result.run_id is not None and asking.dialogue is not None:
+        dialogue_deletion.forget_if_gone(asking.dialogue)
+    return result
 
 
 def send(

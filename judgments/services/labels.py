@@ -65,12 +65,16 @@ def acted(run_id: str | None, what: str, *, by: str = "", app: str | None = None
 
 
 def append(row: RunEvent, *, is_once: bool = False) -> bool:
-    """Append any event; False, with a warning, when it could not be saved. ValueError for a misnamed run."""
+    """Append any event; False when its run is gone, or with a warning when it could not be saved.
+
+    ValueError for a misnamed run.
+    """
     if not runs.is_on():
         return False
     try:
         with transaction.atomic():
-            _refuse_misnamed(row)
+            if not _is_known(row):
+                return False
             if is_once:
                 _refuse_twice(row)
             row.save(force_insert=True)
@@ -92,15 +96,21 @@ def _count(key: UUID) -> None:
         run.update(n_labels=F("n_labels") + 1)
 
 
-def _refuse_misnamed(row: RunEvent) -> None:
-    """ValueError when the key is that of another judgment's run; it stays until this transaction ends."""
+def _is_known(row: RunEvent) -> bool:
+    """Whether its run is there, or an ask that will save it; both then stay until this transaction ends.
+
+    ValueError when that is of another judgment.
+    """
     # The ask before the run, as in the transaction that closes an ask: a deletion waits, or was first.
     ask = LaterAsk.objects.filter(pk=row.run_id).exclude(status=LaterStatus.DONE)
     kept = Run.objects.filter(pk=row.run_id)
     for rows in (ask, kept):
         name = rows.select_for_update(no_key=True, of=("self",)).values_list("judgment", flat=True).first()
-        if name is not None and name != row.judgment:
+        if name == row.judgment:
+            return True
+        if name is not None:
             raise ValueError(f"{row.judgment}/{row.run_id} is no run: its judgment has another name")
+    return False
 
 
 def _refuse_twice(row: RunEvent) -> None:

@@ -16,7 +16,7 @@ from django.utils.timezone import now
 
 from judgments import options, registry, strict_json
 from judgments.backends import Failure, HostConfig, Reply
-from judgments.models import LaterAsk, LaterStatus
+from judgments.models import LaterAsk, LaterStatus, RunEvent
 from judgments.results import Result
 from judgments.services import asking, runs, settings
 from judgments.services.asking import Asking
@@ -139,6 +139,9 @@ def _answer(row: LaterAsk) -> None:
     host: HostConfig | None = None
     one = _asking_of(row)
     held, reason = asking.look(one)
+    if asking.is_orphan(one):
+        # Deleted while this was being put down, so that the deletion did not see it.
+        reason = "no_session"
     draft = asking.draft_of(one, held.mode, row.pk)
     if not reason and held.host is not None:
         host = held.host
@@ -149,6 +152,10 @@ def _answer(row: LaterAsk) -> None:
         _end(row)
         if found is None or host is None:
             result = asking.unasked(one, held.mode, reason or "no_host", draft)
+            if result.run_id is None:
+                RunEvent.objects.filter(
+                    run_id=row.pk
+                ).delete()  # labels that came early have no run to wait for
         else:
             result = asking.close(one, draft, host, found, is_late=True)
         _tell(row.then, result)

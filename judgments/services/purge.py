@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from judgments import strict_json
-from judgments.models import JudgmentVersion, LaterAsk, Run, RunEvent
+from judgments.models import JudgmentVersion, LaterAsk, LaterStatus, Run, RunEvent
+from judgments.services import runs
 
 if TYPE_CHECKING:
     from synth.services.erase import Erasure
@@ -28,16 +29,49 @@ def purge_sessions(sessions: Iterable[str]) -> dict[str, int]:
 
 
 def purge(rows: QuerySet[Run], asks: QuerySet[LaterAsk] | None = None) -> dict[str, int]:
-    """These runs, the runs that quote them however indirectly, all their events; rows by table."""
+    """These runs and asks, those that quote them however indirectly, all their events; rows by table.
+
+    An ask on its way goes too: neither it nor a label of its run comes back.
+    """
     counts: Counter[str] = Counter()
     with transaction.atomic():
-        ids = quoting(set(rows.values_list("pk", flat=True)))
+        # Asks first: an ask that is being closed is waited for, and its run is seen below; one that would be
+        # closed later finds itself gone and saves nothing.
+        gone = _locked(LaterAsk.objects.none() if asks is None else asks)
+        ids, gone = _with_what_quotes(set(rows.values_list("pk", flat=True)), gone)
         for chunk in _chunks(ids):
+            _locked(Run.objects.filter(pk__in=chunk))  # a label under way is waited for
             counts["judgments.RunEvent"] += RunEvent.objects.filter(run_id__in=chunk).delete()[0]
             counts["judgments.Run"] += Run.objects.filter(pk__in=chunk).delete()[0]
-        if asks is not None:
-            counts["judgments.LaterAsk"] += asks.delete()[0]
+        for chunk in _chunks(gone):
+            counts["judgments.LaterAsk"] += LaterAsk.objects.filter(pk__in=chunk).delete()[0]
     return {table: n for table, n in sorted(counts.items()) if n}
+
+
+def _locked(rows: QuerySet[Any]) -> set[UUID]:
+    """Their keys; nobody else changes them until the transaction ends."""
+    return set(rows.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+
+
+def _with_what_quotes(ids: set[UUID], asks: set[UUID]) -> tuple[set[UUID], set[UUID]]:
+    """Keys of runs, there or still to come, and of asks: these, and all that quote one of them."""
+    found = ids | asks
+    while True:
+        # Asks before runs: one that is closed in between has its run among those read next.
+        waiting = LaterAsk.objects.exclude(status=LaterStatus.DONE).exclude(pk__in=asks)
+        new = _locked(LaterAsk.objects.filter(pk__in=[row.pk for row in waiting if _quotes(row) & found]))
+        known = found | new
+        found = quoting(known)
+        asks = asks | new
+        if found == known:
+            return found, asks
+
+
+def _quotes(row: LaterAsk) -> set[UUID]:
+    """Ids of the runs that a waiting ask repeats."""
+    kept = row.state or {"state": "", "quotes": []}
+    draft = runs.Draft(row.judgment, (), kept["state"], "", row.created_at, row.pk, quotes=kept["quotes"])
+    return {UUID(key) for key in runs.quoted_ids(draft)}
 
 
 def quoting(ids: set[UUID]) -> set[UUID]:

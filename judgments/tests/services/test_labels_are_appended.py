@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from judgments.models import Run, RunEvent
-from judgments.services import gates, labels, later, runs
+from judgments.services import gates, labels, later
 from judgments.services.asking import judge
 from synth.errors import Conflict
 
@@ -71,27 +71,24 @@ def test_deeds_and_gates_stand_beside_labels(judgments, run_id):
 
 
 def test_a_label_before_its_slow_run_is_joined(judgments, rain):
-    draft = runs.Draft(rain, judgments_questions(rain), "x", "on", _now(), id=uuid.uuid4())
-    assert labels.label(draft.public_id, "wet", by="card")
-    assert runs.save(draft, is_late=True) == draft.public_id
-    assert Run.objects.get(pk=draft.id).n_labels == 1
+    judgments.answer(rain, 0.9)
+    early = later.judge_later(rain, "x", session="api:test")
+    assert labels.label(early, "wet", by="card")
+    judgments.wait()
+    run = Run.objects.get()
+    assert (str(run), run.n_labels) == (early, 1)
+
+
+def test_a_label_of_a_run_that_is_gone_is_not_kept(judgments, run_id):
+    Run.objects.all().delete()
+    assert labels.label(run_id, "wet", by="card") is False
+    assert labels.acted(f"weather.rain/{uuid.uuid4()}", "opened") is False
+    assert not RunEvent.objects.exists()
 
 
 def test_nothing_is_kept_when_saving_is_off(run_id, monkeypatch):
     monkeypatch.setenv("SYSTEM_ONE_RUNS", "off")
     assert labels.label(run_id, "wet", by="card") is False
-
-
-def judgments_questions(name):
-    from judgments import registry
-
-    return registry.get(name).questions
-
-
-def _now():
-    from django.utils.timezone import now
-
-    return now()
 
 
 def test_an_id_with_another_judgments_name_marks_nothing(judgments, rain, run_id):

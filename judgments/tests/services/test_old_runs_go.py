@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from judgments.models import JudgmentVersion, LaterAsk, Run, RunEvent
@@ -106,6 +111,87 @@ def test_deleting_a_dialogue_takes_its_runs_and_says_so(run_of, dialogue, judgme
     receipt = dialogues.delete(dialogue)
     assert (receipt["judgments.Run"], receipt["judgments.LaterAsk"]) == (1, 1)
     assert not Run.objects.exists() and not LaterAsk.objects.exists()
+
+
+def test_a_deletion_between_claim_and_save_leaves_nothing(judgments, rain, dialogue):
+    session = f"dialogue:{dialogue.pk}"
+    heard: list[Any] = []
+    receipts = []
+    later.handler("weather.heard")(heard.append)
+
+    def deleted_meanwhile(state: Any) -> float:
+        receipts.append(dialogues.delete(dialogue))
+        return 0.9
+
+    judgments.answer(rain, deleted_meanwhile)
+    run_id = later.judge_later(rain, "secret", session=session, then="weather.heard")
+    assert labels.label(run_id, "wet", by="card")
+    judgments.wait()
+    assert (receipts[0]["judgments.LaterAsk"], receipts[0]["judgments.RunEvent"]) == (1, 1)
+    assert labels.label(run_id, "wet", by="card") is False and not heard
+    assert not (Run.objects.exists() or LaterAsk.objects.exists() or RunEvent.objects.exists())
+
+
+def test_an_ask_of_elsewhere_that_waits_with_its_words_goes_too(judgments, rain, dialogue, run_of):
+    first = run_of(session=f"dialogue:{dialogue.pk}")
+    judgments.answer(rain, 0.9)
+    later.judge_later(rain, {"seen": first}, session="cycle:1")
+    assert dialogues.delete(dialogue)["judgments.LaterAsk"] == 1
+    judgments.wait()
+    assert len(judgments.asks) == 1 and not Run.objects.exists()
+
+
+def test_an_ask_put_down_as_its_dialogue_went_is_not_asked(judgments, rain, dialogue):
+    judgments.answer(rain, 0.9)
+    heard: list[Any] = []
+    later.handler("weather.heard")(heard.append)
+    run_id = later.judge_later(rain, "x", session="cycle:1", then="weather.heard")
+    labels.label(run_id, "wet", by="card")
+    LaterAsk.objects.update(session_id=f"dialogue:{uuid.uuid4()}")
+    judgments.wait()
+    assert [result.reason for result in heard] == ["no_session"] and not judgments.asks
+    assert LaterAsk.objects.get().state is None and not (Run.objects.exists() or RunEvent.objects.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_ask_at_once_saves_nothing_of_a_dialogue_deleted_meanwhile(judgments, rain, dialogue):
+    def deleted_meanwhile(state: Any) -> float:
+        dialogues.delete(dialogue)
+        return 0.9
+
+    judgments.answer(rain, deleted_meanwhile)
+    assert judge(rain, "secret", session=f"dialogue:{dialogue.pk}").p() == 0.9
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_deletion_waits_for_the_transaction_that_saves_the_run(judgments, rain, dialogue):
+    judgments.answer(rain, 0.9)
+    started, receipts, waited = threading.Event(), [], []
+
+    def delete() -> None:
+        started.wait(10)
+        receipts.append(dialogues.delete(dialogue))
+        connection.close()
+
+    other = threading.Thread(target=delete)
+
+    def while_closing(result: Any) -> None:
+        started.set()
+        for _ in range(100):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                if cursor.fetchone()[0]:
+                    waited.append(True)
+                    return
+            time.sleep(0.05)
+
+    later.handler("weather.heard")(while_closing)
+    later.judge_later(rain, "secret", session=f"dialogue:{dialogue.pk}", then="weather.heard")
+    other.start()
+    judgments.wait()
+    other.join(20)
+    assert waited and receipts[0]["judgments.Run"] == 1 and not Run.objects.exists()
 
 
 def test_pruning_follows_no_quotes(run_of):
