@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from synth import selectors
 from synth.api.auth import caller_of
-from synth.errors import DomainError, Invalid, NotFound
+from synth.errors import DomainError, Invalid, NotAllowed, NotFound
 from synth.models import Dialogue, Message, MessageRole
 from synth.pages import thread
 from synth.schemas import Caller
@@ -104,7 +104,7 @@ def earlier(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
 def say(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
     """Say something at the end of the branch, or in place of an earlier message (`edits`)."""
     caller = caller_of(request)
-    row = _own(caller, dialogue_id)
+    row = _open(caller, dialogue_id)
     edited = _message(row, request.POST.get("edits"), role=MessageRole.USER)
     place = turns.Place(edited.parent, at_root=edited.parent is None) if edited else turns.Place()
     key = fields.text(request.POST.get("key", ""), "key", max_chars=MAX_KEY_CHARS)
@@ -117,7 +117,7 @@ def say(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
 def again(request: HttpRequest, dialogue_id: UUID) -> HttpResponse:
     """Have the message above an answer answered anew."""
     caller = caller_of(request)
-    row = _own(caller, dialogue_id)
+    row = _open(caller, dialogue_id)
     answer = _message(row, request.POST.get("message"), role=MessageRole.ASSISTANT)
     if answer is None:
         raise Invalid("Which answer?", field="message")
@@ -212,6 +212,15 @@ def _own(caller: Caller, dialogue_id: UUID) -> Dialogue:
     row = selectors.dialogues_of(caller.person).filter(pk=dialogue_id).first()
     if row is None:
         raise NotFound("There is no such dialogue.")
+    return row
+
+
+def _open(caller: Caller, dialogue_id: UUID) -> Dialogue:
+    """One's own, with an agent that one may still talk to."""
+    row = _own(caller, dialogue_id)
+    dialogues.refuse_archived(row.agent)
+    if not selectors.agents_seen(caller).filter(pk=row.agent_id).exists():
+        raise NotAllowed("This agent is no longer open to you; what was said stays.")
     return row
 
 

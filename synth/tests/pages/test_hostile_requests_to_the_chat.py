@@ -249,3 +249,17 @@ def test_earlier_messages_are_cut_where_no_answer_is_parted_from_its_actions(pag
         (with_answer,) = [text for text in seen if f"Rang {n}." in text]
         assert f"Rung {n}." in with_answer
         assert sum(f"Ask {n}<" in text for text in seen) == 1
+
+
+def test_an_agent_that_is_reserved_to_others_is_no_longer_talked_to(page, talk, wren):
+    said = node(talk, "user", "hello")
+    answer = node(talk, "assistant", "good day", said)
+    wren.people.add(people.ensure("max"))
+    for path, body in (("say", {"content": "and now?"}), ("again", {"message": answer.pk})):
+        refused = page.post(f"/chat/{talk.pk}/{path}/", body)
+        assert refused.status_code == 403 and "no longer open" in refused.content.decode()
+    assert Message.objects.filter(dialogue=talk).count() == 2
+    assert "good day" in page.get(f"/chat/{talk.pk}/").content.decode()
+    wren.people.add(talk.person)
+    assert page.post(f"/chat/{talk.pk}/say/", {"content": "and now?"}).status_code == 200
+    assert Message.objects.filter(dialogue=talk, content="and now?").exists()
