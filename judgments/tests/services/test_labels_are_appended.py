@@ -101,7 +101,7 @@ def test_an_id_with_another_judgments_name_marks_nothing(judgments, rain, run_id
             labels.acted(misnamed, "opened", app=app)
     early = later.judge_later(rain, "y", session="api:test")
     with pytest.raises(ValueError, match="another name"):
-        labels.label("growth.decision/" + early.partition("/")[2], "wet", by="card", app="growth")
+        labels.label("growth.decision/" + str(early).partition("/")[2], "wet", by="card", app="growth")
     assert not RunEvent.objects.exists() and Run.objects.get().n_labels == 0
 
 
