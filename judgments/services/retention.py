@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 
-from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, ProtectedError, QuerySet, Sum
 
 from judgments import options
 from judgments.models import JudgmentVersion, Run, RunEvent
@@ -79,7 +79,11 @@ def _versions(deadline: Deadline) -> int:
         ids = list(unused.values_list("pk", flat=True)[:CHUNK])
         if not ids:
             break
-        n += JudgmentVersion.objects.filter(pk__in=ids).delete()[0]
+        try:
+            with transaction.atomic():
+                n += unused.filter(pk__in=ids).delete()[0]
+        except (ProtectedError, IntegrityError):
+            break  # one was asked again just now; the next sweep takes the others
     return n
 
 

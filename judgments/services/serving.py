@@ -16,9 +16,9 @@ from django.utils.timezone import now
 
 from judgments import backends, options, wire, wire_errors
 from judgments.backends import Failure, HostConfig, Reply
-from judgments.models import Origin
+from judgments.models import JudgmentSetting, Origin
 from judgments.questions import Ask
-from judgments.services import model_list, runs
+from judgments.services import model_list, runs, settings
 from judgments.wire import ModelInfo
 from synth.net import database
 
@@ -67,11 +67,11 @@ def is_passed_on() -> bool:
 
 
 def host_of(model: str) -> HostConfig:
-    """Who answers clients. The key goes along only when it is the host of the environment."""
+    """Who answers clients. The host of the environment is asked as our own asks are, with its key."""
     address = str(options.read(options.SERVED_BY))
     is_ours = address == (options.read("SYSTEM_ONE_HOST") or "")
-    key = (options.read("SYSTEM_ONE_KEY") or "") if is_ours else ""
-    return HostConfig(address, model=model, key=key, max_at_once=options.read(options.SERVE_AT_ONCE))
+    ours = settings.host_for(JudgmentSetting(host=address)) if is_ours else None
+    return replace(ours or HostConfig(address), model=model, max_at_once=options.read(options.SERVE_AT_ONCE))
 
 
 def answer(ask: Ask, *, key: ApiKey) -> Served:

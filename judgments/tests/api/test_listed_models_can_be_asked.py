@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judgments import heads
-from judgments.services import training
+from judgments.services import serving, training
 from judgments.tests.api.conftest import BODY, Wire
 
 SHIPPED = [f"synth-{name}" for name in heads.shipped()]
@@ -66,3 +66,17 @@ def test_where_another_host_answers_it_knows_its_own_names(wire, monkeypatch):
     monkeypatch.setenv("SYSTEM_ONE_SERVED_BY", "http://127.0.0.1:9")
     assert list(listed(wire)) == ["jev-latest"]
     assert status(wire, "their-own") == 503
+
+
+def test_clients_are_passed_on_as_our_own_asks_go_out(monkeypatch):
+    monkeypatch.setenv("SYSTEM_ONE_HOST", "http://127.0.0.1:9")
+    monkeypatch.setenv("SYSTEM_ONE_KEY", "k" * 20)
+    monkeypatch.setenv("SYSTEM_ONE_DIALECT", "openai-decisions")
+    monkeypatch.setenv("SYSTEM_ONE_AUTH_HEADER", "x-api-key")
+    monkeypatch.setenv("SYSTEM_ONE_SERVED_BY", "http://127.0.0.1:9")
+    host = serving.host_of("theirs")
+    assert (host.dialect, host.auth_header, host.key, host.model) == (
+        "openai-decisions", "x-api-key", "k" * 20, "theirs",
+    )  # fmt: skip
+    monkeypatch.setenv("SYSTEM_ONE_SERVED_BY", "http://127.0.0.2:9")
+    assert serving.host_of("theirs").key == ""
