@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -14,6 +15,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from synth import selectors
+from synth.api import throttles
 from synth.api.auth import caller_of
 from synth.errors import DomainError, Invalid, NotAllowed, NotFound
 from synth.models import Dialogue, Message, MessageRole
@@ -33,11 +35,17 @@ def page(view: View) -> Callable[..., HttpResponseBase]:
     """A view for people who are logged in; a refusal is said on the page, with its status.
 
     A page whose session ended meanwhile is told so: the login page in its place would lose what was written.
+    What a person asks here counts with what their browser asks of the API (`RATE_PER_KEY`).
     """
 
     @login_required(login_url=LOGIN)
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if wait_s := throttles.count(f"person:{request.user.pk}", settings.RATE_PER_KEY):
+            text = f"Too many requests; try again in {wait_s} s. Nothing was sent."
+            late = render(request, "synth/chat_notice.html", {"text": text}, status=429)
+            late["Retry-After"] = str(wait_s)
+            return late
         try:
             return view(request, *args, **kwargs)
         except NotFound as error:

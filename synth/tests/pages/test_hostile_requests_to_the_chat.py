@@ -263,3 +263,14 @@ def test_an_agent_that_is_reserved_to_others_is_no_longer_talked_to(page, talk, 
     wren.people.add(talk.person)
     assert page.post(f"/chat/{talk.pk}/say/", {"content": "and now?"}).status_code == 200
     assert Message.objects.filter(dialogue=talk, content="and now?").exists()
+
+
+def test_a_person_in_a_browser_has_one_rate_for_pages_and_api(page, talk, settings):
+    settings.RATE_PER_KEY = 3
+    asked = [page.get("/chat/"), page.get("/api/me/"), page.get(f"/chat/{talk.pk}/")]
+    assert [answer.status_code for answer in asked] == [200, 200, 200]
+    late = page.post(f"/chat/{talk.pk}/say/", {"content": "one too many"})
+    assert late.status_code == 429 and 1 <= int(late["Retry-After"]) <= 61
+    assert "Nothing was sent" in late.content.decode()
+    assert page.get("/api/me/").status_code == 429
+    assert not Message.objects.filter(dialogue=talk).exists()
