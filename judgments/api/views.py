@@ -235,9 +235,12 @@ class RunLabels(OneRun):
         """
         row = self.run(name, key)
         body = self.checked(shapes.LabelBody)
+        question = body.get("question")
+        if question is not None and question not in row.version.questions:
+            raise Invalid("The run was asked no such question.", field="question")
         saved = labels.label(
             str(row), body["value"], by=self.said_by(row.judgment.partition(".")[0], body.get("by", "")),
-            strength=body.get("strength", "strong"), question=body.get("question"),
+            strength=body.get("strength", "strong"), question=question,
             is_once=body["value"] == labels.SHOULD_HAVE_ASKED,
         )  # fmt: skip
         return Response({"saved": saved}, status=201)

@@ -134,6 +134,16 @@ def test_should_have_asked_is_said_once(app, judgments, rain):
     assert app.post(url, {"value": "x" * 201}, format="json").status_code == 400
 
 
+def test_a_label_names_a_question_of_the_run(app, judgments, many):
+    judgments.answer(many, 0.9, question="q")
+    run_id = app.post(f"/api/judgments/{many}/ask/", {"state": "x"}, format="json").json()["run_id"]
+    url = f"/api/judgments/runs/{run_id}/labels/"
+    wrong = app.post(url, {"value": "yes", "question": "kinds"}, format="json")
+    assert (wrong.status_code, wrong.json()["error"]["field"]) == (400, "question")
+    assert not RunEvent.objects.exists()
+    assert app.post(url, {"value": "a", "question": "kind"}, format="json").status_code == 201
+
+
 def test_a_reason_is_an_answer_too(app, judgments, rain):
     body = app.post(f"/api/judgments/{rain}/ask/", {"state": "x"}, format="json").json()
     assert (body["reason"], body["answers"], body["run_id"], body["p"]) == ("off", {}, None, None)
