@@ -6,7 +6,7 @@ A report never pools wordings, served models or callers: each combination is a g
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -151,9 +151,15 @@ def _quality(kind: str, found: list[Labelled], budget: float) -> dict[str, Any]:
     pairs = [(one.p, outcome) for one in found if one.p is not None and (outcome := one.outcome) is not None]
     if not pairs:
         return {"labels": dict(labels), "calibration": None, "dial": None}
-    sure = metrics.certainties(pairs) if kind == "noul" else [(p, not right) for p, right in pairs]
+    figures = metrics.calibration(pairs)
+    if kind == "noul":
+        sure = metrics.certainties(pairs)
+    else:
+        # Among many options the right one may well have less than a half.
+        sure = [(p, not right) for p, right in pairs]
+        figures = replace(figures, accuracy=sum(right for _, right in pairs) / len(pairs))
     return {
         "labels": dict(sorted(labels.items(), key=lambda item: -item[1])),
-        "calibration": asdict(metrics.calibration(pairs)),
+        "calibration": asdict(figures),
         "dial": asdict(error_budget(sure, budget, resamples=RESAMPLES)),
     }

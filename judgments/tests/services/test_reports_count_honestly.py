@@ -99,6 +99,15 @@ def test_a_choice_is_right_when_its_label_names_it(judgments, many):
     assert questions["q"]["labels"] == {}
 
 
+def test_a_right_choice_with_less_than_a_half_is_right(judgments, many):
+    judgments.answer(many, [0.3, 0.4, 0.3], question="kind")
+    for value in ("a", "a", "a", "b"):
+        labels.label(judge(many, "x", session=S).run_id, value, by="t", question="kind")
+    question = the_report(many)["groups"][0]["questions"]["kind"]
+    assert question["calibration"]["accuracy"] == 0.75
+    assert question["calibration"]["ece"] == pytest.approx(0.35)
+
+
 def test_ls_knows_every_judgment(judgments, rain, many):
     ask(judgments, rain, 0.9, "wet")
     rows = {row["name"]: row for row in reports.listing()}
