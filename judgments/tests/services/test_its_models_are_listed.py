@@ -1,0 +1,45 @@
+"""`manage.py models` shows the heads and the language model that is named, and says what is wrong."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from judgments import heads
+from synth.inference import probe, specs
+
+
+def shown(*args):
+    out = StringIO()
+    call_command("models", *args, stdout=out)
+    return out.getvalue()
+
+
+def test_each_head_is_shown_with_its_version_and_what_was_measured():
+    text = shown()
+    assert len(heads.shipped()) >= 6
+    for family, data in heads.shipped().items():
+        assert f"synth-{family}: " in text and heads.version_of(data) in text
+    assert "right on rows nobody trained on" in text and "SYSTEM_ONE_LM" not in text
+
+
+def test_a_head_that_is_broken_fails_the_check(monkeypatch):
+    monkeypatch.setattr(probe, "has_torch", lambda: True)
+    monkeypatch.setattr(specs, "picked", lambda: specs.Spec("x", "p", "pip", "pip", "__init__.py", "MIT", 1))
+    shown("--check")
+    monkeypatch.setattr(heads, "shipped", lambda: {"weather.rain": b"12345678nonsense"})
+    with pytest.raises(CommandError, match="can serve"):
+        shown("--check")
+    assert "synth-weather.rain" in shown() and "broken" in shown()
+
+
+def test_the_language_model_is_looked_for_where_it_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / "nothing"))
+    assert "no .gguf file and no folder with weights" in shown()
+    (tmp_path / "model.safetensors").write_bytes(b"x" * 3 * 1024 * 1024)
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path))
+    assert f"{tmp_path}, 3 MiB on disk" in shown()
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / "model.safetensors"))
+    assert "3 MiB on disk" in shown()
