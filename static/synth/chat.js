@@ -77,6 +77,8 @@ function act(bubble, data, breakLine) {
 
 function checkIn(bubble, data) {
   let card = bubble.querySelector(".check-in");
+  const isAnswered = data.mode === "ask" && !(data.choices || []).length; // here or on another screen
+  if (isAnswered) return card && card.remove();
   if (!card) {
     card = document.createElement("section");
     card.className = "approval check-in";
@@ -91,7 +93,8 @@ function checkIn(bubble, data) {
     button.textContent = labels[choice] || choice;
     button.addEventListener("click", async () => {
       const answer = await post(`/api/chat/${data.message_id}/check-in/`, { choice });
-      if (answer.ok) card.remove(); else say((await answer.json()).error.message);
+      if (answer.ok || answer.status === 409) card.remove();
+      if (!answer.ok) say((await answer.json()).error.message);
     });
     return button;
   });

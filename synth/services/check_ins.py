@@ -81,7 +81,7 @@ def choose(answer_id: int, choice: str, *, by: Person) -> dict[str, Any]:
             who = {"choice": card["choice"], "by": card["by"], "at": card["at"]} if card.get("choice") else {}
             raise Conflict("No check-in waits for an answer here.", code="check_in_closed", **who)
         card |= {"choices": [], "choice": choice, "by": by.username, "at": now().isoformat()}
-        card["is_applied"] = choice == KEEP_GOING
+        card["is_applied"] = False
         row.save(update_fields=["check_in"])
         _say(card, choice, by="user")
         faults.point("check_ins.choose.before")
@@ -104,13 +104,16 @@ def shown(card: dict[str, Any]) -> dict[str, Any]:
 
 
 def _waits(card: dict[str, Any]) -> bool:
-    """Whether a choice was made that has had no effect yet."""
-    return card.get("choice") in (NUDGE, STOP) and not card.get("is_applied")
+    """Whether a choice was made that the turn has not followed, nor its viewers heard of, yet."""
+    return card.get("choice") in CHOICES and not card.get("is_applied")
 
 
 def _apply(row: TurnState) -> str:
     row.check_in["is_applied"] = True
-    return STOP if row.check_in["choice"] == STOP else NUDGE_LINE.format(n=row.check_in["n_calls"])
+    choice = row.check_in["choice"]
+    if choice == NUDGE:
+        return NUDGE_LINE.format(n=row.check_in["n_calls"])
+    return STOP if choice == STOP else ""
 
 
 def _check_in(turn: Turn, row: TurnState, n_calls: int) -> str:

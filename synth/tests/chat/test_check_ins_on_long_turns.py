@@ -129,6 +129,14 @@ def test_keeping_on_closes_the_card_until_the_next_check_in(long):
     assert long.card["choices"] and long.card["n_calls"] == 10
 
 
+@pytest.mark.parametrize("choice", check_ins.CHOICES)
+def test_viewers_hear_of_a_choice_at_the_next_action_once(long, choice):
+    long.act(5)
+    check_ins.choose(long.answer.pk, choice, by=long.turn.person)
+    long.act(3)
+    assert [card["choices"] for card in long.told] == [list(check_ins.CHOICES), []]
+
+
 def test_in_mode_nudge_the_model_is_nudged_and_nobody_is_asked(long, monkeypatch):
     monkeypatch.setenv("CHECK_IN_MODE", "nudge")
     *before, last = long.act(5)
