@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +36,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Labelled:
-    """The last label of a run and question: p of yes or of the chosen option, and whether it came true."""
+    """The last label of a run and question: p of yes, of the chosen option or of the most likely level, and
+    whether it came true.
+    """
 
     value: str
     p: float | None
@@ -122,18 +125,35 @@ def labelled(name: str, since: datetime, key_id: int | None) -> dict[tuple[Any, 
         SELECT version_id, served_model, api_key_id, asked, value,
                (a.v ->> 'noul')::float, a.v ->> 'choice',
                (a.v -> 'probabilities' ->> (a.v ->> 'choice'))::float,
-               coalesce(a.v -> 'probabilities', '{{}}') ? value, positive ? value, negative ? value
+               coalesce(a.v -> 'probabilities', '{{}}') ? value, positive ? value, negative ? value,
+               CASE WHEN a.v ? 'score' THEN (a.v - 'score')::text END
         FROM last CROSS JOIN LATERAL (SELECT answers -> asked AS v) a"""  # noqa: S608 - own text
     found: dict[tuple[Any, ...], list[Labelled]] = defaultdict(list)
     with _wide():
         rows = _rows(sql, name, name, name, since, key_id)
-    for version, model, key, question, value, noul, choice, p, is_option, is_positive, is_negative in rows:
-        outcome = True if is_positive else False if is_negative else None
-        if noul is None and is_option:
+    for version, model, key, question, value, noul, choice, p, is_option, is_yes, is_no, levels in rows:
+        outcome = True if is_yes else False if is_no else None
+        if levels is not None:
+            p, named = _level(json.loads(levels), value)
+            outcome = outcome if named is None else named
+        elif noul is None and is_option:
             outcome = value == choice
         one = Labelled(value, noul if noul is not None else p, outcome)
         found[version, model, key, question].append(one)
     return found
+
+
+def _level(answer: dict[str, Any], value: str) -> tuple[float | None, bool | None]:
+    """p of a score's most likely level, and whether a label names that one; None for one that names none."""
+    probabilities: dict[str, float] = answer.get("probabilities") or {}
+    if not probabilities:
+        return None, None
+    top = max(probabilities, key=lambda n: probabilities[n])
+    legend = answer.get("legend") or {}
+    if value in probabilities:
+        return probabilities[top], value == top
+    names = [n for n, level in legend.items() if level == value]
+    return probabilities[top], top in names if names else None
 
 
 def label_counts() -> dict[str, int]:

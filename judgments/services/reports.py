@@ -143,7 +143,8 @@ def _quality(kind: str, found: list[Labelled], budget: float) -> dict[str, Any]:
     """Labels by value and, where they say right or wrong, the figures.
 
     A noul's positive label says that yes was true. A choice is right when its label names the option that was
-    chosen, or is a positive one; p is then that of the chosen option.
+    chosen, or is a positive one; p is then that of the chosen option. A score's most likely level counts as
+    chosen; its label names a level by its words or its number.
     """
     labels: dict[str, int] = defaultdict(int)
     for one in found:

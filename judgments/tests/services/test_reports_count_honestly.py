@@ -108,6 +108,17 @@ def test_a_right_choice_with_less_than_a_half_is_right(judgments, many):
     assert question["calibration"]["ece"] == pytest.approx(0.35)
 
 
+def test_a_score_is_right_when_its_label_names_the_most_likely_level(judgments, many):
+    judgments.answer(many, [0.1, 0.3, 0.6], question="level")
+    for value in ("much", "2", "some", "0", "no level at all"):
+        labels.label(judge(many, "x", session=S).run_id, value, by="t", question="level")
+    question = the_report(many)["groups"][0]["questions"]["level"]
+    figures = question["calibration"]
+    assert (figures["n"], figures["accuracy"]) == (4, 0.5) and sum(question["labels"].values()) == 5
+    assert figures["brier"] == pytest.approx((2 * 0.4**2 + 2 * 0.6**2) / 4)
+    assert question["dial"]["coverage"] == 0
+
+
 def test_ls_knows_every_judgment(judgments, rain, many):
     ask(judgments, rain, 0.9, "wet")
     rows = {row["name"]: row for row in reports.listing()}
