@@ -81,7 +81,9 @@ def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wa
     if parsed.value is None:
         return Wanted(words, _unreadable(words, parsed.problem), "text")
     left, more = _left(_without(words, parsed.value))
-    items = [item for value in (parsed.value, *more) for item in _items(value)]
+    # An object said twice, as by a model that thinks aloud before it asks, is one.
+    values = {_canonical(value): value for value in (parsed.value, *more)}.values()
+    items = [item for value in values for item in _items(value)]
     asked = [_of_item(item, n) for n, item in enumerate(items[:MAX_ASKED], 1)]
     if any(not item.problem for item in asked):
         known = _known(others)

@@ -83,7 +83,10 @@ def _distinct(calls: list[ToolCall]) -> tuple[ToolCall, ...]:
     seen: set[str] = set()
     found: list[ToolCall] = []
     for n, call in enumerate(calls):
-        name = call.id if call.id not in seen else f"{call.id[:90]}_{n + 1}"
+        name, n_tries = call.id, n
+        while name in seen:
+            n_tries += 1
+            name = f"{call.id[:90]}_{n_tries}"
         seen.add(name)
         found.append(ToolCall(name, call.name, call.arguments))
     return tuple(found)

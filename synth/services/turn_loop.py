@@ -7,6 +7,7 @@ first the loop ends as `Waiting`; `state()` is what another process needs to go 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -266,7 +267,7 @@ class Loop:
 
     def _perform(self, item: Asked) -> Outcome | Waiting:
         # Hosts count their calls anew in each reply; a question is about one call of the whole turn.
-        call_id = f"{self.n_calls}.{item.id}"[:100]
+        call_id = _call_id(self.n_calls, item.id)
         question = approval_asking.find(self.answer, call_id) if self.is_awaited else None
         if question is not None and question.status != ApprovalStatus.PENDING:
             self.live.publisher.approval(approvals.as_json(question))
@@ -300,6 +301,12 @@ class Loop:
         if not wanted.text and not self.tool_nodes and not client_calls:
             raise LlmError("bad_shape", "It was empty.", call_id=reply.call_id)
         return Final(wanted.text, reply, client_calls)
+
+
+def _call_id(n_calls: int, id: str) -> str:
+    """The name of a call in its whole turn, of at most 100 characters; no two calls have the same."""
+    whole = f"{n_calls}.{id}"
+    return whole if len(whole) <= 100 else f"{whole[:67]}#{hashlib.sha256(whole.encode()).hexdigest()[:32]}"
 
 
 def described(name: str, outcome: Outcome) -> dict[str, Any]:

@@ -123,6 +123,18 @@ def test_two_questions_of_one_turn_are_two(dialogue, bell):
     assert [p.times for p in rung] == [1, 2]
 
 
+def test_calls_with_long_names_that_differ_at_the_end_are_two_questions(dialogue, bell):
+    rung, _ = bell
+    calls = [{**call(arguments={"times": n}), "id": "c" * 99 + str(n)} for n in (1, 2)]
+    with served({"tool_calls": calls}, "Twice."):
+        answer = begin(dialogue)
+        for _ in calls:
+            question = until(lambda: Approval.objects.filter(status="pending").first())
+            approvals.decide(question.pk, "allow_once", by=caller(dialogue.person), door="rest")
+        assert ended(answer).content == "Twice."
+    assert [p.times for p in rung] == [1, 2]
+
+
 def test_while_a_question_is_open_nothing_else_is_said(dialogue, bell):
     with served({"tool_calls": [call()]}):
         answer = aside(begin(dialogue))

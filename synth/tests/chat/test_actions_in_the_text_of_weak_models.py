@@ -104,6 +104,20 @@ def test_text_and_tool_calls_are_both_kept_and_the_text_is_not_read_twice(dialog
     assert Message.objects.get(metadata__via="tools").content.startswith("Ringing.")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"I had better {RING}</think>{RING}",
+        f"[THINK]I had better {RING}[/THINK]{RING}",
+        f"Well. <think>I had better {RING}</think> {RING}",
+        f"{RING} That is: {RING}",
+    ],
+)
+def test_an_object_that_is_said_twice_is_done_once(text):
+    wanted = asked.read(text, ())
+    assert [(a.payload, a.problem) for a in wanted.asked] == [({"times": 2}, "")]
+
+
 def test_several_objects_are_all_read_and_none_is_shown():
     other = RING.replace("2", "3")
     wanted = asked.read(f"First. {RING} Then.\n```json\n{other}\n```\nDone.", ())
@@ -115,7 +129,7 @@ def test_what_is_too_much_is_refused_and_not_forgotten():
     items = ", ".join(['{"type": "bell_ring", "payload": {}}'] * 17)
     many = asked.read(f'{{"actions": [{items}]}}', ()).asked
     assert [bool(a.problem) for a in many] == [False] * 16 + [True] and "at most 16" in many[-1].problem
-    objects = asked.read(RING * 10, ()).asked
+    objects = asked.read("".join(RING.replace("2", str(n)) for n in range(10)), ()).asked
     assert [bool(a.problem) for a in objects] == [False] * 9 + [True]
 
 

@@ -31,6 +31,10 @@ def body(message: object) -> str:
             {"tool_calls": [{"id": "a", "function": {"name": "x"}}, {"id": "a", "function": {"name": "y"}}]},
             [("a", "x", ""), ("a_2", "y", "")],
         ),
+        (
+            {"tool_calls": [{"id": i, "function": {"name": "x"}} for i in ("a_3", "a", "a")]},
+            [("a_3", "x", ""), ("a", "x", ""), ("a_4", "x", "")],
+        ),
         ({"tool_calls": "x", "content": "hello"}, []),
     ],
 )
