@@ -13,6 +13,7 @@ from django.utils.timezone import now
 
 from synth import liveness, registries
 from synth.chat import events
+from synth.chat.publishing import courier
 from synth.models import ApprovalGrant, Dialogue, Message, MessageRole
 from synth.services import dialogues, forget
 
@@ -125,8 +126,9 @@ def forget_streams(answer_ids: Sequence[int]) -> None:
         log.warning("streams_not_forgotten", error=f"{type(error).__name__}: {error}")
 
 
-def forget_if_gone(dialogue: Dialogue) -> None:
-    """Forget what was written in the name of a dialogue that was deleted meanwhile.
+def forget_if_gone(dialogue: Dialogue, answer_id: int | None = None) -> None:
+    """Forget what was written in the name of a dialogue that was deleted meanwhile, and what this process
+    told the viewers of its answer.
 
     The lock waits for a deletion under way, which may have looked before we wrote.
     """
@@ -137,3 +139,6 @@ def forget_if_gone(dialogue: Dialogue) -> None:
                 return
         forget.forget_sessions([dialogues.session(dialogue)])
         _of_apps(dialogue)
+    if answer_id is not None:
+        courier().flush()  # what is still on its way would stand there again
+        forget_streams([answer_id])

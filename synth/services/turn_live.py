@@ -79,7 +79,7 @@ class Live(Sink):
         )
         if mine.update(content=content, metadata={"n_events": n}):
             self._is_saved = True
-        elif self._is_saved:
+        elif self._is_saved or Message.objects.filter(pk=self.answer.pk, attempt__gt=self.attempt).exists():
             self.end(GONE)  # erased, or settled by somebody who took us for dead
         self._saved = (content, n)
 

@@ -243,7 +243,7 @@ def _end(going: _Run, found: Final | Waiting) -> None:
     turn_ends.complete(job.answer, found.text, metadata, going.prompt.fingerprint)
     turn_ends.tell(live.publisher, job.answer)
     _tell_observers(going.turn, job.answer)
-    dialogue_deletion.forget_if_gone(job.dialogue)
+    dialogue_deletion.forget_if_gone(job.dialogue, job.answer.pk)
 
 
 def _end_stopped(going: _Run) -> None:
@@ -263,7 +263,7 @@ def _end_stopped(going: _Run) -> None:
     try:
         turn_ends.cancel(job.answer, content, metadata)
     except Conflict:
-        dialogue_deletion.forget_if_gone(job.dialogue)
+        dialogue_deletion.forget_if_gone(job.dialogue, job.answer.pk)
         raise
     turn_ends.tell(live.publisher, job.answer)
 
@@ -274,7 +274,7 @@ def _fail(going: _Run, reason: str, detail: str, **more: Any) -> None:
     if turn_ends.fail(going.job.answer, content, metadata):
         turn_ends.tell(going.live.publisher, going.job.answer)
     else:
-        dialogue_deletion.forget_if_gone(going.job.dialogue)
+        dialogue_deletion.forget_if_gone(going.job.dialogue, going.job.answer.pk)
 
 
 def _notes(turn: Turn) -> dict[str, Any]:

@@ -8,11 +8,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from synth import liveness
+from synth.chat import events
 from synth.errors import Conflict
 from synth.models import Dialogue, LlmCall, Message, PromptPart
 from synth.services import dialogues, erase, people, retention, turns
 from synth.testing.scripted_host import ScriptedHost
 from synth.tests.chat.conftest import call
+from synth.tests.chat.running import served, until
 
 
 def say(dialogue, content, *replies):
@@ -66,6 +69,19 @@ def test_a_person_erased_while_the_agent_thinks_leaves_nothing_on_record(dialogu
     with pytest.raises(Conflict):
         say(dialogue, "I collect umbrellas in secret.", reply)
     assert "mbrella" not in on_record() and not Message.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_words_told_after_the_erasure_do_not_stay_in_redis(dialogue):
+    def reply(_request):
+        erase.erase_person("pia", at=timezone.now())
+        connection.close()
+        return "Umbrellas, I see."
+
+    with served(reply):
+        answer = turns.begin(dialogue, dialogue.person, "I collect umbrellas in secret.").answer
+        until(lambda: not Message.objects.exists())
+    assert not liveness.client().exists(events.stream_key(answer.pk))
 
 
 def test_erasing_somebody_else_takes_nothing(dialogue):

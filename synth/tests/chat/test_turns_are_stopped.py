@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from synth import actions, liveness
 from synth.actions import Action, Outcome
 from synth.chat import events
 from synth.models import AuditEntry, LlmCall, Message, TurnState
-from synth.services import turn_live, turns
+from synth.services import turn_ends, turn_live, turns
 from synth.testing.scripted_host import ScriptedHost
 from synth.tests.chat.conftest import call, tree
 from synth.tests.chat.running import ended, listening, names, served, told, until, words
@@ -80,6 +82,16 @@ def test_a_stop_in_another_process_comes_over_the_channel(dialogue):
         TurnState.objects.filter(pk=answer.pk).update(stop_reason="client_gone")
         liveness.client().publish(events.STOP, str(answer.pk))
         assert ended(answer).metadata["reason"] == "client_gone"
+
+
+def test_a_turn_that_was_settled_before_its_first_save_ends_too(dialogue):
+    with served({"content": TEXT, "stream": {"hang_after": 3}}, grace_s=0.5):
+        answer = begin(dialogue)
+        until(lambda: told(answer) and told(answer)[-1].name == "delta")
+        assert turn_ends.settle_crashed(timezone.now() + timedelta(minutes=2)) == 1
+        until(lambda: turn_live.all_live() == [], 8)
+    answer.refresh_from_db()
+    assert (answer.status, answer.metadata["reason"]) == ("failed", "crashed")
 
 
 def test_an_action_that_was_begun_is_finished_and_kept(dialogue, add):
