@@ -20,7 +20,8 @@ ASK_ABOUT = Option(
     "choice",
     "suspicious",
     "Actions that change something and can be undone are asked about when something looks suspicious, or "
-    "always when the model was shown texts that the person did not write (diary, memories, results of tools).",
+    "always when the model was shown texts that the person did not write (diary, memories, results of "
+    "tools).",
     choices=("suspicious", "others_texts"),
 )
 declare(TTL_S, ASK_ABOUT)

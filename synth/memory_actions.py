@@ -29,18 +29,19 @@ NOT_YOURS = (
 # How somebody is told to keep something, in the languages that agents meet most.
 REMEMBER = tuple(
     (
-        "remember|memorize|memorise|keep in mind|note down|note that|take note|make a note|write down|jot down|"
-        "save this|save that|store this|store that|add to memory|add to your memory|from now on|"
-        "merk dir|merke dir|merken sie sich|notiere|notier dir|schreib auf|speichere|ab jetzt|von nun an|"
-        "souviens-toi|souvenez-vous|rappelle-toi|retiens|retenez|note que|notez|mémorise|désormais|"
-        "recuerda|recuerde|anota|apunta|memoriza|ten en cuenta|a partir de ahora|"
-        "ricorda|ricordati|ricordate|annota|memorizza|d'ora in poi|"
-        "lembre|lembra|anote|memorize|a partir de agora|onthoud|noteer|schrijf op|vanaf nu|"
-        "zapamiętaj|zanotuj|zapisz|pamiętaj|od teraz|zapamatuj|pamatuj|zapiš|muista|jegyezd meg|emlékezz|"
-        "kom ihåg|notera|husk|noter|ține minte|notează|hatırla|unutma|aklında tut|not al|ingat|catat|"
-        "nhớ rằng|ghi nhớ|ghi lại|запомни|запомните|запиши|запишите|помни|отныне|запам'ятай|пам'ятай|відтепер|"
-        "θυμήσου|σημείωσε|记住|記住|请记|請記|记下|記下|从现在起|從現在起|覚えて|記憶して|メモして|今後は|"
-        "기억해|기억하세|기록해|메모해|앞으로는|تذكر|احفظ|من الآن|याद रख|नोट कर|लिख लो|จำไว้|จดไว้|זכור|תזכור|זכרי"
+        "remember|memorize|memorise|keep in mind|note down|note that|take note|make a note|"
+        "write down|jot down|save this|save that|store this|store that|add to memory|"
+        "add to your memory|from now on|merk dir|merke dir|merken sie sich|notiere|notier dir|"
+        "schreib auf|speichere|ab jetzt|von nun an|souviens-toi|souvenez-vous|rappelle-toi|"
+        "retiens|retenez|note que|notez|mémorise|désormais|recuerda|recuerde|anota|apunta|"
+        "memoriza|ten en cuenta|a partir de ahora|ricorda|ricordati|ricordate|annota|memorizza|"
+        "d'ora in poi|lembre|lembra|anote|memorize|a partir de agora|onthoud|noteer|schrijf op|"
+        "vanaf nu|zapamiętaj|zanotuj|zapisz|pamiętaj|od teraz|zapamatuj|pamatuj|zapiš|muista|"
+        "jegyezd meg|emlékezz|kom ihåg|notera|husk|noter|ține minte|notează|hatırla|unutma|"
+        "aklında tut|not al|ingat|catat|nhớ rằng|ghi nhớ|ghi lại|запомни|запомните|запиши|"
+        "запишите|помни|отныне|запам'ятай|пам'ятай|відтепер|θυμήσου|σημείωσε|记住|記住|请记|請記|"
+        "记下|記下|从现在起|從現在起|覚えて|記憶して|メモして|今後は|기억해|기억하세|기록해|"
+        "메모해|앞으로는|تذكر|احفظ|من الآن|याद रख|नोट कर|लिख लो|จำไว้|จดไว้|זכור|תזכור|זכרי"
     ).split("|")
 )
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]

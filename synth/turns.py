@@ -20,8 +20,8 @@ class Turn:
     nobody has just said it, and openers do not run.
 
     `untrusted` is what the model was shown so far that neither the server nor the person wrote (diary,
-    memories, results, notes of clients); `own_words` is what the person said in this dialogue. `manuals` describe
-    the tools of an outside client.
+    memories, results, notes of clients); `own_words` is what the person said in this dialogue. `manuals`
+    describe the tools of an outside client.
     """
 
     agent: Agent
