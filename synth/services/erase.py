@@ -30,7 +30,7 @@ from synth.models import (
     Person,
 )
 from synth.prompts.parts import REMOVED
-from synth.services import audit, forget, leftovers, memories, retention
+from synth.services import audit, dialogue_deletion, forget, leftovers, memories, retention
 from synth.services.deadlocks import repeated
 from synth.services.traces import Traces
 
@@ -151,6 +151,7 @@ def _agent_rows(agent: Agent, traces: Traces) -> Counter[str]:
     )
     counts["synth.OutboxEvent"] += events.delete()[0]
     counts += _scrub_copies(traces)
+    counts.update(dialogue_deletion.forget_around(list(Dialogue.objects.filter(agent=agent).only("pk"))))
     counts += Counter(_by_label(agent.delete()[1]))
     counts["synth.PromptPart"] += retention.delete_orphans(parts)
     return counts

@@ -15,7 +15,7 @@ from synth.models import Dialogue, LlmCall, Message, PromptPart
 from synth.services import dialogues, erase, people, retention, turns
 from synth.testing.scripted_host import ScriptedHost
 from synth.tests.chat.conftest import call
-from synth.tests.chat.running import served, until
+from synth.tests.chat.running import ended, served, until
 
 
 def say(dialogue, content, *replies):
@@ -82,6 +82,18 @@ def test_words_told_after_the_erasure_do_not_stay_in_redis(dialogue):
         answer = turns.begin(dialogue, dialogue.person, "I collect umbrellas in secret.").answer
         until(lambda: not Message.objects.exists())
     assert not liveness.client().exists(events.stream_key(answer.pk))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_an_erased_agent_told_does_not_stay_in_redis(dialogue):
+    with served("Umbrellas, I see."):
+        answer = ended(turns.begin(dialogue, dialogue.person, "I collect umbrellas.").answer)
+    key = events.stream_key(answer.pk)
+    assert liveness.client().exists(key)
+    erase.erase_agent(dialogue.agent.slug, at=timezone.now(), is_dry_run=True)
+    assert liveness.client().exists(key)
+    erase.erase_agent(dialogue.agent.slug, at=timezone.now())
+    assert not liveness.client().exists(key)
 
 
 def test_erasing_somebody_else_takes_nothing(dialogue):
