@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from judgments import heads, options
-from synth.inference.specs import LISTERS, Listed
+from synth.inference.specs import LISTERS, Listed, weights
 
 MIB = 1024 * 1024
-WEIGHTS = ("*.safetensors", "*.gguf")
 
 
 def listed() -> list[Listed]:
@@ -32,7 +31,7 @@ def _language_model() -> list[Listed]:
     if not named:
         return []
     path, name = Path(str(named)), f"{heads.LANGUAGE_MODEL}: the language model SYSTEM_ONE_LM names"
-    files = [path] if path.is_file() else [file for kind in WEIGHTS for file in sorted(path.glob(kind))]
+    files = weights(path)
     if not files:
         return [Listed(name, "", f"{path}: no .gguf file and no folder with weights")]
     size = sum(file.stat().st_size for file in files) // MIB

@@ -22,7 +22,7 @@ class SynthConfig(AppConfig):
             registries,
             turn_options,
         )
-        from synth.llm import door  # noqa: F401 - declares its fault points
+        from synth.llm import door, local_host  # noqa: F401 - the door declares its fault points
         from synth.prompts import core_layers, memory_layers
         from synth.rowqueue.queues import register_queue
         from synth.services import check_ins, dialogues, toolkits  # noqa: F401 - declare their fault points
@@ -33,6 +33,8 @@ class SynthConfig(AppConfig):
         background.register_tick("synth.settle_turns", "synth.tasks.settle_turns")
         background.register_tick("synth.end_sittings", "synth.tasks.end_sittings")
         registries.erasers.add("synth.dialogues", dialogues.erase_of)
+        registries.model_runners.add(local_host.KIND, local_host.make_runner)
+        local_host.register()
         background.register_tick("synth.tend_approvals", "synth.tasks.tend_approvals")
         background.register_tick("synth.let_go", "synth.tasks.let_go", every_s=3600)
         background.register_tick("synth.let_dialogues_go", "synth.tasks.let_dialogues_go", every_s=3600)

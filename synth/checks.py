@@ -87,10 +87,14 @@ def debug(**_: Any) -> list[CheckMessage]:
 
 @register()
 def language_model_host(**_: Any) -> list[CheckMessage]:
-    """LLM_BASE_URL can be read as an address, and keys do not travel in the open."""
+    """LLM_BASE_URL can be read as an address, and keys do not travel in the open; `local` has its model."""
     typed = settings.LLM_BASE_URL
     if not typed:
         return []
+    if typed.strip() == "local":
+        hint = "A folder or a .gguf file; see docs/models.md."
+        text = "LLM_BASE_URL is local and LLM_LOCAL_MODEL is unset."
+        return [] if settings.LLM_LOCAL_MODEL else [Warning(text, hint=hint, id="synth.W006")]
     try:
         url = urlsplit(base_url(typed))
     except ValueError:

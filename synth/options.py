@@ -130,10 +130,19 @@ declare(
     ),
     Option("WEB_THREADS", "int", 8, "Threads for Django views in one web process.", minimum=1, maximum=256),
     Option(
-        "LLM_BASE_URL", "url", None, "OpenAI-compatible host; unset: no language model, the composer writes."
+        "LLM_BASE_URL",
+        "url",
+        None,
+        "OpenAI-compatible host, or `local`; unset: no language model, the composer writes.",
     ),
     Option("LLM_API_KEY", "text", None, "Key of that host.", is_secret=True),
     Option("LLM_MODEL", "text", "default", "Model asked for where an agent names none."),
+    Option(
+        "LLM_LOCAL_MODEL",
+        "text",
+        None,
+        "For `LLM_BASE_URL=local`: the instruct model of the torch worker, a folder or a `.gguf` file.",
+    ),
     Option(
         "LLM_TIMEOUT_S",
         "int",

@@ -150,14 +150,8 @@ def _read(payload: dict[str, Any]) -> Ask | Problem:
 
 
 def _language_model_mib() -> int:
-    """About what the named language model takes as float32: files keep it in halves, a GGUF in less."""
     path = options.read(options.LANGUAGE_MODEL)
-    if not path:
-        return 0
-    root = Path(path)
-    files = [root] if root.is_file() else [*root.glob("*.safetensors"), *root.glob("*.gguf")]
-    sizes = [file.stat().st_size * (4 if file.suffix == ".gguf" else 2) for file in files if file.is_file()]
-    return sum(sizes) // (1024 * 1024)
+    return specs.unpacked_mib(Path(path)) if path else 0
 
 
 def _language_model() -> Any:

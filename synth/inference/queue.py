@@ -6,6 +6,7 @@ it adds the ask, and one blocking read of the reply.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -116,16 +117,25 @@ def begin(kind: str, payload: dict[str, Any], *, deadline: float, priority: str 
     return ask_id
 
 
-def wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None = None) -> dict[str, Any]:
-    """The answer to an ask that was begun; one that is not there by `deadline` is cancelled."""
+def wait(
+    ask_id: str,
+    deadline: float,
+    is_cancelled: Callable[[], bool] | None = None,
+    say: Callable[[str], None] | None = None,
+    idle_s: float | None = None,
+) -> dict[str, Any]:
+    """The answer to an ask that was begun; one that is not there by `deadline` is cancelled.
+
+    `say` gets the words of a streamed kind as they come; a silence longer than `idle_s` ends the ask too.
+    """
     try:
-        return _wait(ask_id, deadline, is_cancelled)
+        return _wait(ask_id, deadline, is_cancelled, say, idle_s)
     except redis.RedisError as error:
         raise NoWorker("redis_down", str(error)[:200]) from None
 
 
 def cancel(ask_id: str) -> None:
-    """Nobody wants the answer: the worker drops the ask if it hasn't begun."""
+    """Nobody wants the answer: the worker drops the ask if it hasn't begun, or within a step of a stream."""
     client().set(cancel_key(ask_id), 1, ex=CANCEL_S)
 
 
@@ -139,17 +149,28 @@ def _add(raw: str, priority: str) -> None:
         raise Overloaded("queue_full", f"{BOUND} asks wait already.")
 
 
-def _wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None) -> dict[str, Any]:
+def _wait(
+    ask_id: str,
+    deadline: float,
+    is_cancelled: Callable[[], bool] | None,
+    say: Callable[[str], None] | None,
+    idle_s: float | None,
+) -> dict[str, Any]:
     key = reply_key(ask_id)
     look_s = CANCEL_LOOK_S if is_cancelled else LOOK_S
     looked_at = time.time()
-    while (left_s := deadline - time.time()) > 0:
+    until = min(deadline, looked_at + (idle_s or math.inf))
+    while (left_s := until - time.time()) > 0:
         found = client().blpop([key], timeout=max(0.01, min(look_s, left_s)))
         if found is not None:
             answer = read_reply(str(found[1]))
             if isinstance(answer, Problem):
                 raise _said(answer)
-            return answer
+            if not isinstance(answer, str):
+                return answer
+            if say is not None:
+                say(answer)
+            until = min(deadline, time.time() + (idle_s or math.inf))
         if is_cancelled is not None and is_cancelled():
             cancel(ask_id)
             raise Cancelled("cancelled")
@@ -167,6 +188,6 @@ def _wait(ask_id: str, deadline: float, is_cancelled: Callable[[], bool] | None)
 def _said(problem: Problem) -> NoAnswer:
     if problem.code == "late":
         return Late("late", problem.text)
-    if problem.code in ("no_such_kind", "not_installed", "no_memory"):
+    if problem.code in (NO_WORKER, "no_such_kind", "not_installed", "no_memory"):
         return NoWorker(problem.code, problem.text)
     return Rejected(problem)

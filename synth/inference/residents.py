@@ -7,7 +7,8 @@ anything of it is read; those that had to go come back at their next ask.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import structlog
 
@@ -44,6 +45,7 @@ class Residents:
         self._tier = tier
         self._runners: dict[str, Runner] = {}
         self._loaded: dict[str, tiers.Loaded] = {}
+        self._held: set[str] = set()
 
     def get(self, kind: str, priority: str) -> Runner | Problem:
         """The runner of a kind, loaded; or why there is none."""
@@ -75,6 +77,16 @@ class Residents:
         kind = self._owner.get(kind, kind)
         self._loaded[kind] = tiers.Loaded(needs(self._runners[kind]), time.monotonic(), priority)
 
+    @contextmanager
+    def held(self, kind: str) -> Iterator[None]:
+        """While the block runs the model of this kind makes no room for others: it is at work."""
+        kind = self._owner.get(kind, kind)
+        self._held.add(kind)
+        try:
+            yield
+        finally:
+            self._held.discard(kind)
+
     def unload_idle(self) -> None:
         """Let go of what nobody asked for in its keep-alive."""
         now = time.monotonic()
@@ -90,7 +102,9 @@ class Residents:
         if free is None:
             return
         resident = self._tier().resident
-        going = tiers.to_unload(self._loaded, needs_mib, free, resident=resident, priority=priority)
+        may_go = {name: one for name, one in self._loaded.items() if name not in self._held}
+        places = resident - (len(self._loaded) - len(may_go))
+        going = tiers.to_unload(may_go, needs_mib, free, resident=places, priority=priority)
         tiers.check_fit(kind, needs_mib, free + sum(self._loaded[name].mib for name in going))
         tiers.check_place(kind, len(self._loaded) - len(going), resident)
         for name in going:

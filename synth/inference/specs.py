@@ -55,6 +55,24 @@ class Listed:
     problem: str = ""
 
 
+def weights(path: Path) -> list[Path]:
+    """The files of weights of a model that an operator names: a `.gguf` file, or those in a folder."""
+    if path.is_file():
+        return [path]
+    return [
+        file for kind in ("*.safetensors", "*.gguf") for file in sorted(path.glob(kind)) if file.is_file()
+    ]
+
+
+def unpacked_mib(path: Path, dtype: str = "float32") -> int:
+    """About what the model at a path takes in memory: files keep it in halves, a GGUF in less."""
+    bytes_each = 4 if dtype == "float32" else 2
+    sizes = [
+        file.stat().st_size * bytes_each // (1 if file.suffix == ".gguf" else 2) for file in weights(path)
+    ]
+    return sum(sizes) // (1024 * 1024)
+
+
 SPECS: list[Spec] = []
 LISTERS: list[Callable[[], list[Listed]]] = []  # what apps have besides
 

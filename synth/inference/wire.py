@@ -1,7 +1,8 @@
 """What an asker and the worker say to each other: keys, envelopes, replies. Pure.
 
 An ask stands in the list of its priority until the worker takes it; its reply goes to a list of its own that
-runs out by itself. Whatever the worker takes and loses by dying is lost: the asker's deadline ends the ask.
+runs out by itself: pieces of text where its kind is one of `STREAMED`, then the answer or the problem.
+Whatever the worker takes and loses by dying is lost: the asker's deadline ends the ask.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ ALIVE_S = 4
 REPLY_S = 60
 BOUND = 256  # asks that may wait, all priorities together
 CHARS_PER_TOKEN = 3
+STREAMED = frozenset({"generate"})  # kinds answered piece by piece, each ask by itself
+MAX_UNREAD = 2_048  # pieces; whoever leaves more unread is gone
 
 
 def queue_key(priority: str) -> str:
@@ -84,10 +87,20 @@ def reply(answer: dict[str, Any] | Problem) -> str:
     return json.dumps({"problem": answer.__dict__} if isinstance(answer, Problem) else {"answer": answer})
 
 
-def read_reply(raw: str) -> dict[str, Any] | Problem:
-    """The answer, or what kept the worker from one."""
-    found = json.loads(raw)
-    if "problem" in found:
-        return Problem(**found["problem"])
-    answer: dict[str, Any] = found["answer"]
-    return answer
+def piece(text: str) -> str:
+    """Some words of a streamed answer as they stand in the list of the reply."""
+    return json.dumps({"piece": text})
+
+
+def read_reply(raw: str) -> dict[str, Any] | Problem | str:
+    """The answer, what kept the worker from one, or words that come before either."""
+    try:
+        found = json.loads(raw)
+        if "piece" in found:
+            return str(found["piece"])
+        if "problem" in found:
+            return Problem(**found["problem"])
+        answer: dict[str, Any] = found["answer"]
+        return answer
+    except (ValueError, TypeError, KeyError):
+        return Problem("failed", "The worker's reply cannot be read.")

@@ -3,6 +3,7 @@
 Asks are taken by priority, late and cancelled ones dropped, identical ones computed once, the rest sorted by
 length and cut by a budget of tokens. A batch that fails is tried one by one, so that one bad ask fails alone.
 NICE asks are taken only after a while without others, a few at a time, and wait again when others come.
+A streamed ask is answered in steps; between two of them a batch of each other priority but NICE has its turn.
 The loop imports no torch; models come from the runners it is given.
 """
 
@@ -12,6 +13,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
 from uuid import uuid4
 
 import redis
@@ -20,11 +23,13 @@ import structlog
 from synth.inference import queue
 from synth.inference.residents import Residents
 from synth.inference.runners import Answer, Runner
+from synth.inference.telling import Telling
 from synth.inference.wire import (
     ALIVE_KEY,
     ALIVE_S,
     PRIORITIES,
     REPLY_S,
+    STREAMED,
     Envelope,
     Problem,
     cancel_key,
@@ -34,13 +39,14 @@ from synth.inference.wire import (
     reply_key,
 )
 
-MAX_ITEMS, NICE_ITEMS = 64, 4
+MAX_ITEMS = {"CHAT": 1, "IMPORTANT": 64, "NICE": 4}  # taken at a time
 BATCH_TOKENS = 16_384
 KEPT_S, KEPT = 5.0, 256
 SIGN_EVERY_S = 1.0
 IDLE_S = 1.0
 NICE_AFTER_S = 0.1  # without an ask that matters more
-URGENT = [queue_key(name) for name in PRIORITIES if name != "NICE"]
+MATTERING = [name for name in PRIORITIES if name != "NICE"]
+URGENT = [queue_key(name) for name in MATTERING]
 log = structlog.get_logger(__name__)
 
 
@@ -56,6 +62,7 @@ class Serving:
         self.residents = runners if isinstance(runners, Residents) else Residents(runners)
         self._urgent_at = 0.0
         self._kept: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
+        self._under_way: set[str] = set()  # priorities
         self._name = uuid4().hex
         self._quit = threading.Event()
 
@@ -96,11 +103,20 @@ class Serving:
         key, raw = first
         priority = next(name for name in PRIORITIES if queue_key(name) == key)
         # NICE asks go in small batches, so that what matters more never waits long.
-        limit = (NICE_ITEMS if priority == "NICE" else MAX_ITEMS) - 1
-        more = queue.client().lpop(key, limit) or []
-        return priority, [found for found in map(read_envelope, [raw, *more]) if found is not None]
+        return priority, [*_read([raw]), *self._more(priority, MAX_ITEMS[priority] - 1)]
+
+    def _more(self, priority: str, limit: int) -> list[Envelope]:
+        """Asks of a priority that wait now."""
+        return _read(queue.client().lpop(queue_key(priority), limit) or []) if limit else []
 
     def _answer(self, taken: Sequence[Envelope], priority: str) -> None:
+        self._under_way.add(priority)
+        try:
+            self._answer_each(taken, priority)
+        finally:
+            self._under_way.discard(priority)
+
+    def _answer_each(self, taken: Sequence[Envelope], priority: str) -> None:
         wanted = self._wanted(taken)
         by_digest: dict[str, list[Envelope]] = {}
         for one in wanted:
@@ -111,7 +127,8 @@ class Serving:
                 self._send(same, known)
             else:
                 fresh.setdefault(same[0].kind, []).append(same[0])
-        work = [(kind, batch) for kind, asks in fresh.items() for batch in batches(asks)]
+        kinds = sorted(fresh, key=STREAMED.__contains__)  # what streams goes last: it may take long
+        work = [(kind, batch) for kind in kinds for batch in batches(fresh[kind], kind)]
         for n, (kind, batch) in enumerate(work):
             if n and priority == "NICE" and self._is_urgent():
                 self._put_back(
@@ -119,7 +136,8 @@ class Serving:
                 )
                 return
             for one, answer in zip(batch, self._run(kind, batch, priority), strict=True):
-                self._keep(one.digest, answer)
+                if kind not in STREAMED:
+                    self._keep(one.digest, answer)
                 self._send(by_digest[one.digest], answer)
 
     def _is_urgent(self) -> bool:
@@ -143,6 +161,8 @@ class Serving:
         if isinstance(runner, Problem):
             return [runner] * len(batch)
         try:
+            if kind in STREAMED:
+                return [self._stream(runner, kind, batch[0])]
             return _checked(runner, batch)
         except Exception:  # noqa: BLE001 - whatever a model raises must end one ask, not the worker
             if len(batch) > 1:
@@ -151,6 +171,27 @@ class Serving:
             return [Problem("failed", "The reader failed on this ask.")]
         finally:
             self.residents.used(kind, priority)
+
+    def _stream(self, runner: Any, kind: str, ask: Envelope) -> Answer:
+        """Answer step by step. What was asked meanwhile and waits in no line under way goes in between."""
+        telling = Telling(ask)
+        with self.residents.held(kind), closing(runner.stream(ask.payload)) as steps:
+            while not self.stop.is_set():
+                try:
+                    telling.say(next(steps))
+                except StopIteration as end:
+                    answer: Answer = end.value
+                    return answer
+                if telling.is_due():
+                    if (ended := telling.ended()) is not None:
+                        return ended
+                    self._let_through()
+        return Problem(queue.NO_WORKER, "The torch worker stops.")
+
+    def _let_through(self) -> None:
+        for priority in MATTERING:
+            if priority not in self._under_way and (taken := self._more(priority, MAX_ITEMS[priority])):
+                self._answer(taken, priority)
 
     def _known(self, digest: str) -> Answer | None:
         found = self._kept.get(digest)
@@ -189,8 +230,17 @@ class Serving:
             log.warning("inference_not_left", error=str(error))
 
 
-def batches(asks: Sequence[Envelope], budget: int = BATCH_TOKENS) -> list[list[Envelope]]:
-    """The asks by length, cut where the padded size passes the budget; an ask over it goes alone."""
+def _read(raws: Any) -> list[Envelope]:
+    return [found for found in map(read_envelope, raws) if found is not None]
+
+
+def batches(asks: Sequence[Envelope], kind: str = "", budget: int = BATCH_TOKENS) -> list[list[Envelope]]:
+    """The asks by length, cut where the padded size passes the budget; an ask over it goes alone.
+
+    Of a streamed kind each goes alone, in the order they came.
+    """
+    if kind in STREAMED:
+        return [[one] for one in asks]
     found: list[list[Envelope]] = []
     for one in sorted(asks, key=lambda ask: ask.size):
         if found and (len(found[-1]) + 1) * one.size <= budget:

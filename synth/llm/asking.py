@@ -7,7 +7,7 @@ retries.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -82,6 +82,8 @@ def complete_json(
     LlmError `bad_shape`, or `cut` when both replies hit the token limit; any other reason as `complete`.
     """
     expected = tuple(keys) or _required(schema)
+    if schema is not None and request.json_schema is None:
+        request = replace(request, json_schema=schema.model_json_schema())
     checker = _Checker(schema, lenient, accept)
     first = ask_json(request, expected, checker)
     if first.value is not None:

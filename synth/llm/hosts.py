@@ -1,7 +1,8 @@
 """Sends one request to the language model that an agent's purpose is set to use.
 
-`host_for` names it, `send` talks to it: through the official SDK for any OpenAI-compatible host, or from a
-file of scripted replies. No retries, no redirects, one deadline for everything, addresses looked up once.
+`host_for` names it, `send` talks to it: through the official SDK for any OpenAI-compatible host, to the torch
+worker of this install, or from a file of scripted replies.
+No retries, no redirects, one deadline for everything, addresses looked up once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from synth.llm import addresses, openai_host, scripted
+from synth.llm import addresses, local_host, openai_host, scripted
 from synth.llm.completion import Completion
 from synth.llm.messages import Request
 from synth.llm.reasons import LlmError
@@ -31,7 +32,7 @@ LONGEST_STREAM_S = 1200.0
 
 @dataclass(frozen=True)
 class Host:
-    """A configured model. `backend` is `openai` or `scripted`; `label` is what records and logs show."""
+    """A configured model. `backend`: `openai`, `local` or `scripted`; `label` is what records show."""
 
     backend: str
     url: str
@@ -62,7 +63,7 @@ def host_for(agent: Agent | None, purpose: str) -> Host:
     if not typed:
         raise LlmError("no_language_model")
     if typed == "local":
-        raise LlmError("no_language_model", "The local model is not part of this version.")
+        return _local()
     model = _override(agent, purpose) or settings.LLM_MODEL or "default"
     if typed.startswith(scripted.PREFIX):
         return Host("scripted", typed.removeprefix(scripted.PREFIX), model, "scripted")
@@ -81,11 +82,22 @@ def send(host: Host, request: Request, sink: Sink | None = None) -> Completion:
     """
     if host.backend == "scripted":
         return scripted.send(host.url, request.purpose, sink)
-    import openai  # noqa: F401 - a second and 40 MB, at the first call and before its deadline runs
+    if host.backend == "openai":
+        import openai  # noqa: F401 - a second and 40 MB, at the first call and before its deadline runs
 
     limit_s = settings.LLM_TIMEOUT_S if sink is None else max(LONGEST_STREAM_S, settings.LLM_TIMEOUT_S)
     deadline = time.monotonic() + (request.timeout_s or limit_s)
+    if host.backend == "local":
+        is_urgent = request.purpose in FOREGROUND or request.purpose == JUDGE
+        return local_host.ask(request, deadline, sink, priority="CHAT" if is_urgent else "NICE")
     return openai_host.ask(host, request, _addresses(host, request, deadline), deadline, sink)
+
+
+def _local() -> Host:
+    named = (settings.LLM_LOCAL_MODEL or "").strip()
+    if not named:
+        raise LlmError("no_language_model", "LLM_LOCAL_MODEL names none for LLM_BASE_URL=local.")
+    return Host("local", "", local_host.model_name(named), "local")
 
 
 def _addresses(host: Host, request: Request, deadline: float) -> list[str]:

@@ -81,7 +81,8 @@ class Request:
     `journal_key` lets work that is resumed after a crash find the reply it already paid for: an earlier
     successful call with the same key and the same messages answers without a new one. `fingerprint` names
     the prompt layers; left empty, it is taken from the messages. `tools` are OpenAI tool objects, offered
-    to the model; `tool_choice="none"` shows them and forbids their use.
+    to the model; `tool_choice="none"` shows them and forbids their use. `json_schema` says what JSON the
+    reply is read as: a hint that the local model keeps to and hosts elsewhere are not sent.
     """
 
     purpose: str
@@ -95,6 +96,7 @@ class Request:
     timeout_s: float | None = None
     tools: Sequence[dict[str, Any]] = ()
     tool_choice: str | dict[str, Any] = ""
+    json_schema: dict[str, Any] | None = None
 
     def record(self) -> list[tuple[str, str, str, str]]:
         """(role, layer, sha256, text) of every part in the order sent; the tools come last."""

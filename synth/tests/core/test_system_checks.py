@@ -111,6 +111,12 @@ def test_the_language_model_host_is_an_address(settings, url, expected):
     assert ids(checks.language_model_host()) == expected
 
 
+@pytest.mark.parametrize(("path", "expected"), [(None, ["synth.W006"]), ("/models/small", [])])
+def test_a_local_language_model_has_a_path(settings, path, expected):
+    settings.LLM_BASE_URL, settings.LLM_LOCAL_MODEL = "local", path
+    assert ids(checks.language_model_host()) == expected
+
+
 def test_an_unknown_fault_point_is_refused_and_a_known_one_is_warned_of(monkeypatch):
     monkeypatch.setenv("SYNTH_FAULT", "nowhere")
     assert ids(checks.fault_point()) == ["synth.E007"]

@@ -1,0 +1,1 @@
+"""The local language model itself; imported in the torch process only."""

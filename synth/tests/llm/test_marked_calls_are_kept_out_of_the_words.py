@@ -1,0 +1,47 @@
+"""Tool calls between marks are found however a reply is cut, and never shown; other words are never lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.llm.marked_calls import CLOSE, OPEN, Words
+
+CALL = f'{OPEN}\n{{"name": "bell_ring", "arguments": {{"times": 2}}}}\n{CLOSE}'
+
+
+def read(raw, cuts=(), *, has_calls=True):
+    words, said, start = Words(has_calls=has_calls), "", 0
+    for end in [*sorted(cuts), len(raw)]:
+        said += words.feed(raw[start:end])
+        start = max(start, end)
+    said += words.end()
+    assert said == words.text
+    return said, [(call.name, call.arguments) for call in words.calls]
+
+
+@given(st.lists(st.integers(0, 140), max_size=12))
+def test_any_cut_gives_the_same(cuts):
+    raw = f"Well, 1 < 2.{CALL}{CALL}"
+    cuts = [cut for cut in cuts if cut < len(raw)]
+    assert read(raw, cuts) == ("Well, 1 < 2.", [("bell_ring", '{"times": 2}')] * 2)
+
+
+@given(st.text("<tol_ca>x/", max_size=40), st.lists(st.integers(0, 40), max_size=6))
+def test_words_that_only_look_like_marks_are_said(raw, cuts):
+    if OPEN not in raw:
+        assert read(raw, [cut for cut in cuts if cut < len(raw)]) == (raw, [])
+
+
+@pytest.mark.parametrize("inside", ["", "nonsense", "[]", '{"name": "bell', '{"arguments": {}}', "[" * 9_000])
+def test_marks_around_something_else_are_words(inside):
+    assert read(f"So {OPEN}{inside}") == (f"So {OPEN}{inside}", [])
+
+
+def test_a_call_may_lack_its_end_mark():
+    assert read(CALL.removesuffix(CLOSE))[1] == [("bell_ring", '{"times": 2}')]
+
+
+def test_without_tools_marks_are_words():
+    assert read(CALL, has_calls=False) == (CALL, [])
