@@ -1,7 +1,8 @@
 """The actions a reply asks for: by tool calls, or in the text of a model that cannot call tools. Pure.
 
 In text it is `{"actions": [{"type", "payload"}]}`, read with the tolerant parser; the words around it are
-kept. An object that only repeats one from the conversation or from data is marked as quoted.
+kept, and those in it where a reply is one object with other keys before (`{"reply", "actions"}`). An object
+that only repeats one from the conversation or from data is marked as quoted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _MAX_OBJECTS = 8  # of one text; each is looked for from the beginning
 QUOTE = "\"'“”„‟«»‘’`"
 OBJECT = re.compile(rf"\{{\s*[{QUOTE}]?actions[{QUOTE}]?\s*:")
 FENCE = re.compile("`{3,}|~{3,}")
+_FENCED = rf"(?:(?:{FENCE.pattern})[\w-]*\s*)?"
+WHOLE = re.compile(rf"{_FENCED}\{{\s*[{QUOTE}]")  # a reply that may be nothing but an object
+MAY_BE_WHOLE = re.compile(rf"{_FENCED}\{{?\s*\Z")
+_SAID = ("reply", "response", "message", "text", "content", "answer", "say")
 THINKING = "think|thinking|thought|reasoning"
 _TRY = re.compile(rf"[{QUOTE}]actions[{QUOTE}]\s*:\s*\[")
 _TYPE = re.compile(rf"[{QUOTE}]type[{QUOTE}]\s*:")
@@ -203,15 +208,19 @@ def _object_at(text: str, start: int) -> str:
 
 
 def _without(text: str, value: dict[str, Any]) -> str:
-    """The words around the object that was read, without the fence that held only it."""
-    for match in OBJECT.finditer(text):
-        source = _object_at(text, match.start())
+    """The words around the object that was read, without the fence that held only it; those in it first."""
+    starts = [match.start() for match in OBJECT.finditer(text)]
+    if WHOLE.match(text) and not OBJECT.match(text, text.index("{")):
+        starts.insert(0, text.index("{"))
+    for start in starts:
+        source = _object_at(text, start)
         if parse(source, expected=("actions",)).value == value:
-            before, after = text[: match.start()], text[match.start() + len(source) :]
+            before, after = text[:start], text[start + len(source) :]
             opening, closing = _OPENING.search(before), _CLOSING.match(after)
             if opening and closing and len(FENCE.findall(before)) % 2:
                 before, after = before[: opening.start()], after[closing.end() :]
-            return (before + after).strip()
+            said = next((value[key] for key in _SAID if isinstance(value.get(key), str)), "")
+            return "\n\n".join(part for part in (said.strip(), (before + after).strip()) if part)
     return text
 
 

@@ -1,15 +1,15 @@
 """Which words of a reply may be shown while it is still being written. Pure.
 
 What is shown is always a beginning of what the dialogue keeps in the end (`asked.read`): the thinking a reply
-may begin with, white space at either end, and everything from what may become an `{"actions": …}` object on,
-the fence around it included, wait until the reply is whole.
+may begin with, white space at either end, everything from what may become an `{"actions": …}` object on, the
+fence around it included, and a reply that begins as an object wait until the reply is whole.
 """
 
 from __future__ import annotations
 
 import re
 
-from synth.chat.asked import FENCE, OBJECT, QUOTE, THINKING
+from synth.chat.asked import FENCE, MAY_BE_WHOLE, OBJECT, QUOTE, THINKING, WHOLE
 
 _NAMES = THINKING.split("|")
 _OPENED = re.compile(rf"\s*<({THINKING})\s*>", re.IGNORECASE)
@@ -73,6 +73,11 @@ class Visible:
     def _safe(self) -> int:
         """How many of the held characters belong to the content whatever follows."""
         end = len(self._held)
+        if not self.shown and WHOLE.match(self._held):
+            self._is_closed = True
+            return 0
+        if not self.shown and MAY_BE_WHOLE.match(self._held):
+            return 0
         if found := OBJECT.search(self._held):
             self._is_closed = True
             end = found.start()

@@ -118,6 +118,26 @@ def test_an_object_that_is_said_twice_is_done_once(text):
     assert [(a.payload, a.problem) for a in wanted.asked] == [({"times": 2}, "")]
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('{"reply": "I ring.", "actions": [{"type": "bell_ring", "payload": {}}]}', "I ring."),
+        ('```json\n{"thought": "hm", "actions": [{"type": "bell_ring"}]}\n```\nDone.', "Done."),
+        ('{"text": " Hi. ", "actions": [{"type": "bell_ring"}]} Bye.', "Hi.\n\nBye."),
+        ('{"actions": [{"type": "bell_ring"}], "message": "Ringing!"}', "Ringing!"),
+        ('{"reply": 7, "actions": [{"type": "bell_ring"}]}', ""),
+    ],
+)
+def test_of_a_reply_that_is_one_object_only_the_words_in_it_are_kept(text, kept):
+    wanted = asked.read(text, ())
+    assert (wanted.text, [a.name for a in wanted.asked]) == (kept, ["bell_ring"])
+
+
+def test_an_object_without_actions_stays_as_it_is():
+    for text in ('{"reply": "Hi."}', '```json\n{"a": 1}\n```'):
+        assert (asked.read(text, ()).text, asked.read(text, ()).asked) == (text, [])
+
+
 def test_several_objects_are_all_read_and_none_is_shown():
     other = RING.replace("2", "3")
     wanted = asked.read(f"First. {RING} Then.\n```json\n{other}\n```\nDone.", ())

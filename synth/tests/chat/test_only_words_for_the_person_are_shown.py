@@ -16,7 +16,7 @@ PARTS = (
     ASK, "<think>", "</think>", "<Reasoning >", "</reasoning>", "```", "```json\n", "~~~", "`", "``",
     "````", "{", "}", "{ ", '{"actions"', '{"actions": [', '{“actions”: []}', "{actions:", "actions", '"',
     ": ", "\n", "\n\n", "  ", "word", " word", "Grüße \U0001f600", "x = {1: 2}", '{"act": 1}', "<", "<b>",
-    "</think", "\u2003", "-",
+    "</think", "\u2003", "-", '{"reply": "Hi.", ', '{ "text": " Ho ", "actions": []}',
 )  # fmt: skip
 texts = st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=5)), max_size=14).map("".join)
 
@@ -62,6 +62,9 @@ def test_however_a_reply_is_cut_the_words_shown_are_the_words_kept(text, data):
         ('An object {"act": 1} is shown', 'An object {"act": 1} is shown'),
         ("a `b` c ``", "a `b` c"),
         ("a ``d e", "a ``d e"),
+        ('{"reply": "Hi."}', ""),
+        ("```json\n{ “reply”: 1}", ""),
+        ("{x} is a set", "{x} is a set"),
     ],
 )
 def test_words_are_held_back_only_where_they_may_not_be_for_the_person(text, before_its_end):
