@@ -82,7 +82,7 @@ def shipped(db):
 
 def scores(model, **how):
     """What share of its tests each law passed, in per cent."""
-    how.setdefault("domains", SUITES.get(how.get("suite")))
+    how.setdefault("domains", SUITES.get(how.get("suite", "")))
     found = jevbench.evaluate(model, cache=None, min_n=1, bootstrap=1, tolerance=TOLERANCE, **how).scores
     assert not found["incomplete"]
     return {name: 100 * value for name, value in found["relations"].items()}
