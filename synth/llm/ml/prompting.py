@@ -23,11 +23,15 @@ def takes_tools(tokenizer: Any) -> bool:
 def tokens(tokenizer: Any, messages: Messages, tools: list[dict[str, Any]]) -> list[int]:
     """The prompt up to where the model's reply begins. Unfit when the template refuses.
 
+    Marks of the model's own (the end of a message) that people or tools wrote are broken up: as tokens they
+    would end their message and begin another.
+
     A template that knows fewer roles, or wants them to alternate, gets the same texts as two roles.
     """
     if tools and not takes_tools(tokenizer):
         raise Unfit("The chat template of this model takes no tools.")
-    told = [_with_objects(message) for message in messages]
+    marks = _marks(tokenizer)
+    told = [_with_objects(_broken_up(message, marks)) for message in messages]
     failures = []
     for form in (told, in_two_roles(told)):
         try:
@@ -49,6 +53,23 @@ def in_two_roles(messages: Messages) -> Messages:
         else:
             found.append({"role": role, "content": text})
     return found if found and found[0]["role"] == "user" else [{"role": "user", "content": ""}, *found]
+
+
+def _marks(tokenizer: Any) -> list[str]:
+    known = tokenizer.added_tokens_decoder.values()
+    return [token.content for token in known if token.special and len(token.content) > 1]
+
+
+def _broken_up(value: Any, marks: list[str]) -> Any:
+    """The same texts, a blank after the first letter of each mark, wherever they stand in the message."""
+    if isinstance(value, dict):
+        return {key: _broken_up(item, marks) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_broken_up(item, marks) for item in value]
+    if isinstance(value, str):
+        for mark in marks:
+            value = value.replace(mark, f"{mark[0]} {mark[1:]}")
+    return value
 
 
 def _applied(tokenizer: Any, messages: Messages, tools: list[dict[str, Any]]) -> list[int]:

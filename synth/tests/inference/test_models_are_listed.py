@@ -25,6 +25,16 @@ def test_the_check_fails_where_torch_is_missing(monkeypatch):
         call_command("models", "--check", stdout=StringIO())
 
 
+def test_the_language_model_of_this_machine_is_listed_and_checked(settings, tmp_path):
+    settings.LLM_LOCAL_MODEL = str(tmp_path / "writer.gguf")
+    with pytest.raises(CommandError, match="can serve"):
+        call_command("models", "--check", stdout=StringIO())
+    (tmp_path / "writer.gguf").write_bytes(b"x" * 2**20)
+    out = StringIO()
+    call_command("models", stdout=out)
+    assert "writer.gguf, 1 MiB on disk; about 4 MiB as float32" in out.getvalue()
+
+
 def test_torch_is_found_without_importing_it():
     assert probe.has_torch() is (importlib.util.find_spec("torch") is not None)
 
