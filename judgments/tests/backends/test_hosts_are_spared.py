@@ -98,22 +98,26 @@ def test_a_dead_host_costs_nothing_once_its_circuit_is_open():
 
 
 def test_asks_over_the_limit_wait_and_end_at_their_deadline():
+    stop = threading.Event()
     with ScriptedHost([{"hang": True}] * 3) as host:
         limited = config(host, max_at_once=1)
-        words = []
 
-        def ask():
+        def hold_the_only_place():
+            with pytest.raises(Failure, match="cancelled"):
+                backends.ask(limited, JUST_NOUL, 60, is_cancelled=stop.is_set)
+
+        holding = threading.Thread(target=hold_the_only_place)
+        holding.start()
+        while not host.requests:
+            time.sleep(0.01)
+        for _ in range(2):
             with pytest.raises(Failure) as caught:
-                backends.ask(limited, JUST_NOUL, 0.5)
-            words.append(caught.value.word)
-
-        threads = [threading.Thread(target=ask) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(10)
-        assert words == ["timeout"] * 3
-        assert len(host.requests) < 3
+                backends.ask(limited, JUST_NOUL, 0.3)
+            assert caught.value.word == "timeout"
+        assert len(host.requests) == 1
+        stop.set()
+        holding.join(10)
+        assert not holding.is_alive()
 
 
 def test_a_cancelled_ask_returns_at_once():
