@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+MIB = 1024 * 1024
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -70,7 +72,19 @@ def unpacked_mib(path: Path, dtype: str = "float32") -> int:
     sizes = [
         file.stat().st_size * bytes_each // (1 if file.suffix == ".gguf" else 2) for file in weights(path)
     ]
-    return sum(sizes) // (1024 * 1024)
+    return sum(sizes) // MIB
+
+
+def named(heading: str, path: str) -> list[Listed]:
+    """What is listed of a model at a path that an operator names; nothing for a blank one."""
+    if not path.strip():
+        return []
+    found = Path(path.strip())
+    files = weights(found)
+    if not files:
+        return [Listed(heading, "", f"{found}: no .gguf file and no folder with weights")]
+    size = sum(file.stat().st_size for file in files) // MIB
+    return [Listed(heading, f"{found}, {size} MiB on disk; about {unpacked_mib(found)} MiB as float32")]
 
 
 SPECS: list[Spec] = []

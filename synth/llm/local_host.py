@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from synth.inference.runners import Runner
 
 KIND = "generate"
-MIB = 1024 * 1024
 _REFUSALS = frozenset({"max_tokens_exceeded", "refused"})  # what was asked, not the worker
 
 
@@ -108,15 +107,7 @@ def _trouble(error: queue.NoAnswer, words: Words) -> LlmError:
 
 def listed() -> list[specs.Listed]:
     """What `manage.py models` says of the named model."""
-    named = (settings.LLM_LOCAL_MODEL or "").strip()
-    if not named:
-        return []
-    path, heading = Path(named), "local: the language model LLM_LOCAL_MODEL names"
-    files = specs.weights(path)
-    if not files:
-        return [specs.Listed(heading, "", f"{path}: no .gguf file and no folder with weights")]
-    size, needs = sum(file.stat().st_size for file in files) // MIB, specs.unpacked_mib(path)
-    return [specs.Listed(heading, f"{path}, {size} MiB on disk; about {needs} MiB as float32")]
+    return specs.named("local: the language model LLM_LOCAL_MODEL names", settings.LLM_LOCAL_MODEL or "")
 
 
 def register() -> None:
