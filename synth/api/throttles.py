@@ -61,6 +61,11 @@ def count_address(request: Request) -> int:
     return count(f"address:{address_of(request)[:64]}", settings.RATE_PER_ADDRESS)
 
 
+def count_person(person: Any) -> int:
+    """Count one request of a person's browser, pages and API together; seconds to wait when too many."""
+    return count(f"person:{person.pk}", settings.RATE_PER_KEY)
+
+
 class _Counting(BaseThrottle):
     """Remembers how long to wait."""
 
@@ -77,8 +82,10 @@ class PerKey(_Counting):
         if not request.user.is_authenticated:
             return True
         auth: Any = request.auth
-        name = f"key:{auth.pk}" if isinstance(auth, ApiKey) else f"person:{request.user.pk}"
-        self.wait_s = count(name, settings.RATE_PER_KEY)
+        if isinstance(auth, ApiKey):
+            self.wait_s = count(f"key:{auth.pk}", settings.RATE_PER_KEY)
+        else:
+            self.wait_s = count_person(request.user)
         return self.wait_s == 0
 
 

@@ -7,7 +7,6 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -41,7 +40,7 @@ def page(view: View) -> Callable[..., HttpResponseBase]:
     @login_required(login_url=LOGIN)
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if wait_s := throttles.count(f"person:{request.user.pk}", settings.RATE_PER_KEY):
+        if wait_s := throttles.count_person(request.user):
             text = f"Too many requests; try again in {wait_s} s. Nothing was sent."
             late = render(request, "synth/chat_notice.html", {"text": text}, status=429)
             late["Retry-After"] = str(wait_s)
