@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -110,21 +110,24 @@ def check_state(state: Any) -> None:
 
 def _of_dialogue(asking: Asking) -> Asking:
     """The ask with its dialogue's agent; nothing of a scratch dialogue is saved."""
-    kind, _, key = (asking.session or "").partition(":")
-    if kind != "dialogue" or not _is_uuid(key):
-        return asking
-    dialogue = selectors.dialogue_by_id(key)
+    key = _dialogue_of(asking.session)
+    dialogue = selectors.dialogue_by_id(key) if key else None
     if dialogue is None:
         return asking
     agent = asking.agent or selectors.agent_by_id(dialogue.agent_id)
-    values = {**vars(asking), "agent": agent, "is_saved": asking.is_saved and not dialogue.is_scratch}
-    return Asking(**{**values, "dialogue": dialogue})
+    is_saved = asking.is_saved and not dialogue.is_scratch
+    return replace(asking, agent=agent, is_saved=is_saved, dialogue=dialogue)
 
 
 def is_orphan(asking: Asking) -> bool:
     """Whether its dialogue was deleted."""
-    kind, _, key = (asking.session or "").partition(":")
-    return kind == "dialogue" and _is_uuid(key) and asking.dialogue is None
+    return bool(_dialogue_of(asking.session)) and asking.dialogue is None
+
+
+def _dialogue_of(session: str | None) -> str:
+    """The id of the dialogue a session is of; blank for any other."""
+    kind, _, key = (session or "").partition(":")
+    return key if kind == "dialogue" and _is_uuid(key) else ""
 
 
 def _is_uuid(text: str) -> bool:
