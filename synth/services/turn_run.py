@@ -168,7 +168,8 @@ def _think(going: _Run, kept: leases.Kept) -> Final | Waiting:
     if job.state.stop_requested_at is not None:
         live.end(job.state.stop_reason)
         raise Stopped
-    meanings.begin(job.said.content)  # read while the openers run; the prompt takes it
+    said = turn.message.content if turn.message is not None else ""
+    meanings.begin(said)  # read while the openers run; the prompt takes it
     is_begun = "n_calls" in job.state.loop
     if not is_begun:
         if not job.state.loop.get("is_told"):
@@ -178,7 +179,6 @@ def _think(going: _Run, kept: leases.Kept) -> Final | Waiting:
             )  # fmt: skip
         _open(going)
     # As of now, not of the turn's start: what an opener decided is already true in it.
-    said = turn.message.content if turn.message is not None else ""
     prompt = going.prompt = assemble(turn.agent, "chat", now(), job.person, job.dialogue, said)
     builder = Builder(turn, job.said, prompt, job.state.opener_lines, job.state.client)
     tip = (job.answer.parent if is_begun else None) or job.said
