@@ -32,6 +32,16 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def log_in(page: Any, username: str, *, at: str, lands: str) -> None:
+    """Through the login form that `at` leads to; whose password is not PASSWORD does not land."""
+    page.set_default_timeout(20_000)
+    page.goto(at)
+    page.fill("input[name=username]", username)
+    page.fill("input[name=password]", PASSWORD)
+    page.press("input[name=password]", "Enter")
+    page.wait_for_url(f"**{lands}")
+
+
 @pytest.fixture
 def open_admin_as(chromium: Any, live_server: Any) -> Iterator[Callable[..., Any]]:
     """A page of a fresh browser window at the admin site of the live server, logged in as a person."""
@@ -44,12 +54,7 @@ def open_admin_as(chromium: Any, live_server: Any) -> Iterator[Callable[..., Any
         window = chromium.new_context(viewport=size, base_url=live_server.url, **options)
         windows.append(window)
         page = window.new_page()
-        page.set_default_timeout(20_000)
-        page.goto("/admin/login/")
-        page.fill("input[name=username]", person.username)
-        page.fill("input[name=password]", PASSWORD)
-        page.press("input[name=password]", "Enter")
-        page.wait_for_url("**/admin/")
+        log_in(page, person.username, at="/admin/login/", lands="/admin/")
         return page
 
     yield open_window

@@ -15,6 +15,7 @@ from judgments.ml.causal_loading import unpack  # noqa: E402
 from judgments.ml.encoding import TooLong  # noqa: E402
 from judgments.ml.readers import Readers  # noqa: E402
 from judgments.tests.ml.kit import question, reading  # noqa: E402
+from synth.tests.llm.ml.tiny_model import llama  # noqa: E402
 
 pytestmark = pytest.mark.torch
 torch.set_num_threads(1)  # on a busy machine, threads for so little only wait for each other
@@ -31,18 +32,7 @@ SCORE = {"type": "score", "instructions": "How urgent?", "criteria": ["not", "a 
 
 
 def tiny(places=8192):
-    torch.manual_seed(5)
-    config = transformers.LlamaConfig(
-        vocab_size=256,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=places,
-        tie_word_embeddings=True,
-    )
-    return transformers.LlamaForCausalLM(config)
+    return llama(places, vocab_size=256, tie_word_embeddings=True)
 
 
 class Letters:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synth.testing.browser import PASSWORD
+from synth.testing.browser import PASSWORD, log_in
 from synth.testing.browser import chromium as chromium  # noqa: PLC0414 - used by tests here
 from synth.tests.clients.conftest import World
 from synth.tests.clients.conftest import world as world  # noqa: PLC0414 - the fixture is used here too
@@ -34,12 +34,7 @@ def open_as(chromium: Any, world: World) -> Iterator[Any]:
             "console",
             lambda said: page.problems.append(said.text) if "Content Security" in said.text else None,
         )
-        page.set_default_timeout(20_000)
-        page.goto("/chat/")
-        page.fill("input[name=username]", username)
-        page.fill("input[name=password]", PASSWORD)
-        page.press("input[name=password]", "Enter")
-        page.wait_for_url("**/chat/")
+        log_in(page, username, at="/chat/", lands="/chat/")
         return page
 
     yield open_window

@@ -32,25 +32,27 @@ def tokenizer(template: str | None = TEMPLATE) -> Any:
     return fast
 
 
-def save(folder: Path, *, places: int = 4_096, template: str | None = TEMPLATE, **more: Any) -> Path:
-    """The folder, with weights and tokenizer in it."""
+def llama(places: int, **more: Any) -> Any:
+    """Two layers of random weights, the same each time; `more` goes into the configuration."""
     import torch
     import transformers
 
     torch.manual_seed(5)
     config = transformers.LlamaConfig(
-        vocab_size=258,
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
         max_position_embeddings=places,
-        tie_word_embeddings=False,
-        eos_token_id=257,
-        bos_token_id=None,
         **more,
     )
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
+    return transformers.LlamaForCausalLM(config)
+
+
+def save(folder: Path, *, places: int = 4_096, template: str | None = TEMPLATE, **more: Any) -> Path:
+    """The folder, with weights and tokenizer in it."""
+    own = {"vocab_size": 258, "tie_word_embeddings": False, "eos_token_id": 257, "bos_token_id": None}
+    llama(places, **{**own, **more}).save_pretrained(folder)
     tokenizer(template).save_pretrained(folder)
     return folder
