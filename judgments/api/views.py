@@ -20,6 +20,7 @@ from judgments.services import asking, labels, reports, settings
 from synth.api.base import Api
 from synth.api.idempotency import idempotent
 from synth.errors import Invalid, NotAllowed, NotFound, Refused
+from synth.selectors import dialogue_by_id
 
 DOOR = "rest"
 SCOPE = "systemone"
@@ -110,6 +111,7 @@ class JudgmentAsk(Judgments):
         session = body.get("session_id") or self._own_session()
         try:
             sessions.check(session)
+            self._refuse_foreign(session)
             result = asking.judge(
                 declaration.name, body["state"], session=session,
                 api_key_id=self.caller.key.pk if self.caller.key else None,
@@ -127,6 +129,17 @@ class JudgmentAsk(Judgments):
         if not caller.is_operator and (caller.app is None or not caller.has_scope(SCOPE)):
             raise NotAllowed("Only an operator or an app key with the scope systemone may ask.")
         return settings.declared(name)
+
+    def _refuse_foreign(self, session: str) -> None:
+        """Invalid for a session that is not the caller's to ask in: an operator's are all, an app's its own
+        and the dialogues of the person it acts for.
+        """
+        if self.caller.is_operator or sessions.kind_of(session) == "api":
+            return
+        key = asking.dialogue_of(session)
+        row = dialogue_by_id(key) if key else None
+        if row is None or row.person != self.caller.person:
+            raise Invalid("There is no such session of the person you act for.", field="session_id")
 
     def _own_session(self) -> str:
         key = self.caller.key

@@ -110,7 +110,7 @@ def check_state(state: Any) -> None:
 
 def _of_dialogue(asking: Asking) -> Asking:
     """The ask with its dialogue's agent; nothing of a scratch dialogue is saved."""
-    key = _dialogue_of(asking.session)
+    key = dialogue_of(asking.session)
     dialogue = selectors.dialogue_by_id(key) if key else None
     if dialogue is None:
         return asking
@@ -121,10 +121,10 @@ def _of_dialogue(asking: Asking) -> Asking:
 
 def is_orphan(asking: Asking) -> bool:
     """Whether its dialogue was deleted."""
-    return bool(_dialogue_of(asking.session)) and asking.dialogue is None
+    return bool(dialogue_of(asking.session)) and asking.dialogue is None
 
 
-def _dialogue_of(session: str | None) -> str:
+def dialogue_of(session: str | None) -> str:
     """The id of the dialogue a session is of; blank for any other."""
     kind, _, key = (session or "").partition(":")
     return key if kind == "dialogue" and _is_uuid(key) else ""

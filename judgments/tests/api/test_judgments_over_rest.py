@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from rest_framework.test import APIClient
 
 from judgments.models import JudgmentSetting, Run, RunEvent
 from judgments.services.asking import judge
-from synth.services import keys, people
+from synth.services import agents, dialogues, keys, people
 
 
 def client(role: str, name: str, **more: Any) -> APIClient:
@@ -99,6 +100,21 @@ def test_other_peoples_runs_are_not_there(app, operator, judgments, rain):
     assert operator.get(f"/api/judgments/runs/{run_id}/").status_code == 200
     assert len(operator.get("/api/judgments/runs/?session_id=cycle:1").json()["results"]) == 1
     assert not RunEvent.objects.exists()
+
+
+def test_an_app_asks_in_no_session_of_others(app, operator, judgments, rain):
+    judgments.answer(rain, 0.9)
+    wren = agents.create(slug="wren", name="Wren")
+    theirs = dialogues.create(wren, people.ensure("pia"))
+    url = f"/api/judgments/{rain}/ask/"
+    for session in (f"dialogue:{theirs.pk}", f"dialogue:{uuid4()}", "dialogue:x", "cycle:1", "decision:1"):
+        answer = app.post(url, {"state": "x", "session_id": session}, format="json")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (400, "session_id"), session
+    assert not Run.objects.exists()
+    body = {"state": "x", "session_id": f"dialogue:{theirs.pk}"}
+    assert app.post(url, body, format="json", HTTP_X_PERSON="pia").json()["run_id"]
+    assert operator.post(url, body, format="json").json()["run_id"]
+    assert app.post(url, {"state": "x", "session_id": "api:mine"}, format="json").json()["run_id"]
 
 
 @pytest.mark.parametrize("role", ["trainer", "person"])
