@@ -23,6 +23,11 @@ class Reader:
         found = await self._store.xrange(key, min=f"0-{n}", max="+", count=PAGE)
         return [events.of_entry(*entry) for entry in found]
 
+    async def at(self, answer_id: int, n: int) -> Event | None:
+        """The event of that number; None where it is not there (any more)."""
+        found = await self._store.xrange(events.stream_key(answer_id), min=f"0-{n}", max=f"0-{n}")
+        return events.of_entry(*found[0]) if found else None
+
     async def newest(self, answer_id: int) -> Event | None:
         """The last event; None where there is none (any more)."""
         return (await self.newest_of([answer_id]))[0]

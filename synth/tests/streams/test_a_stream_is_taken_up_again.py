@@ -78,6 +78,16 @@ def test_whoever_has_the_end_is_told_not_to_come_back(web, ten, bearer):
         assert (status, body) == (204, b"") and "content-type" not in headers
 
 
+def test_words_told_after_the_end_bring_nobody_back(web, ten, bearer):
+    ten.end()
+    ten.say("late ")
+    ten.flush()
+    status, _, body = web.get(ten.path, Last_Event_ID=str(events.sse_id(ten.id, 11)), **bearer)
+    assert (status, body) == (204, b"")
+    with web.open("GET", ten.path, **bearer) as client:
+        assert numbers(client.events()) == list(range(1, 12))
+
+
 def test_answers_of_others_are_404(web, ten):
     other = keys.issue(people.ensure("otto"), role="person").plain
     operator = keys.issue(
