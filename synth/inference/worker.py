@@ -1,7 +1,8 @@
 """The serving loop of the torch worker: what queued while the models were busy is the next batch.
 
 Asks are taken by priority, late and cancelled ones dropped, identical ones computed once, the rest sorted by
-length and cut by a budget of tokens. A batch that fails is tried one by one, so that one bad ask fails alone.
+length and cut by a budget of tokens; before each later batch late and cancelled ones are dropped again. A
+batch that fails is tried one by one, so that one bad ask fails alone.
 NICE asks are taken only after a while without others, a few at a time, and wait again when others come.
 A streamed ask is answered in steps; between two of them a batch of each other priority but NICE has its turn.
 The loop imports no torch; models come from the runners it is given.
@@ -135,6 +136,10 @@ class Serving:
                     [same for _, rest in work[n:] for one in rest for same in by_digest[one.digest]]
                 )
                 return
+            if n:  # the batches before may have taken longer than these asks have
+                batch = self._still_wanted(batch, by_digest)
+            if not batch:
+                continue
             for one, answer in zip(batch, self._run(kind, batch, priority), strict=True):
                 if kind not in STREAMED:
                     self._keep(one.digest, answer)
@@ -155,6 +160,14 @@ class Serving:
         return [
             one for one, gone in zip(taken, cancelled, strict=True) if gone is None and one.deadline > now
         ]
+
+    def _still_wanted(
+        self, batch: Sequence[Envelope], by_digest: Mapping[str, Sequence[Envelope]]
+    ) -> list[Envelope]:
+        """Those of a batch that somebody still waits for, be it another who asked the same."""
+        wanted = self._wanted([same for one in batch for same in by_digest[one.digest]])
+        digests = {one.digest for one in wanted}
+        return [one for one in batch if one.digest in digests]
 
     def _run(self, kind: str, batch: Sequence[Envelope], priority: str) -> list[Answer]:
         runner = self.residents.get(kind, priority)

@@ -74,6 +74,7 @@ def test_identical_asks_at_once_are_computed_once(worker):
     blocker = partial(ask, {"sleep_ms": 300})
     same = [partial(ask, {"same": 1}) for _ in range(12)]
     found = at_once([blocker, *same])[1:]
+    assert {answer["n"] for answer in found} == {1}
     assert len({answer["run"] for answer in found}) == 1
 
 
@@ -88,9 +89,9 @@ def late_ask(n):
     return ask({"mate": n})
 
 
-def test_a_cancelled_ask_is_dropped_before_it_runs(worker):
+def test_an_asker_may_stop_waiting(worker):
     with pytest.raises(queue.Cancelled):
-        ask({"sleep_ms": 5000, "cancelled": True}, is_cancelled=lambda: True)
+        ask({"sleep_ms": 300, "cancelled": True}, is_cancelled=lambda: True)
 
 
 def test_an_unknown_kind_is_unavailable(worker):
