@@ -7,6 +7,7 @@ anything of it is read; those that had to go come back at their next ask.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -45,7 +46,7 @@ class Residents:
         self._tier = tier
         self._runners: dict[str, Runner] = {}
         self._loaded: dict[str, tiers.Loaded] = {}
-        self._held: set[str] = set()
+        self._held: Counter[str] = Counter()
 
     def get(self, kind: str, priority: str) -> Runner | Problem:
         """The runner of a kind, loaded; or why there is none."""
@@ -79,13 +80,16 @@ class Residents:
 
     @contextmanager
     def held(self, kind: str) -> Iterator[None]:
-        """While the block runs the model of this kind makes no room for others: it is at work."""
+        """While the block runs the model of this kind makes no room for others: it is at work.
+
+        Blocks may lie within one another, as a chat lies within background writing by the same model.
+        """
         kind = self._owner.get(kind, kind)
-        self._held.add(kind)
+        self._held[kind] += 1
         try:
             yield
         finally:
-            self._held.discard(kind)
+            self._held[kind] -= 1
 
     def unload_idle(self) -> None:
         """Let go of what nobody asked for in its keep-alive."""
@@ -102,7 +106,7 @@ class Residents:
         if free is None:
             return
         resident = self._tier().resident
-        may_go = {name: one for name, one in self._loaded.items() if name not in self._held}
+        may_go = {name: one for name, one in self._loaded.items() if not self._held[name]}
         places = resident - (len(self._loaded) - len(may_go))
         going = tiers.to_unload(may_go, needs_mib, free, resident=places, priority=priority)
         tiers.check_fit(kind, needs_mib, free + sum(self._loaded[name].mib for name in going))

@@ -67,9 +67,12 @@ def envelope(ask_id: str, kind: str, payload: dict[str, Any], deadline: float) -
 def read_envelope(raw: str) -> Envelope | None:
     """The ask in a list's entry; None for anything else."""
     try:
-        return Envelope(**json.loads(raw))
-    except (ValueError, TypeError):
+        found = Envelope(**json.loads(raw))
+    except (ValueError, TypeError, RecursionError):
         return None
+    texts, numbers = (found.id, found.kind, found.digest), (found.deadline, found.size)
+    is_sound = all(isinstance(one, str) for one in texts) and all(isinstance(n, int | float) for n in numbers)
+    return found if is_sound and isinstance(found.payload, dict) else None
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def read_reply(raw: str) -> dict[str, Any] | Problem | str:
             return str(found["piece"])
         if "problem" in found:
             return Problem(**found["problem"])
-        answer: dict[str, Any] = found["answer"]
+        answer: dict[str, Any] = dict(found["answer"])
         return answer
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return Problem("failed", "The worker's reply cannot be read.")

@@ -114,6 +114,20 @@ def test_a_model_at_work_makes_no_room_for_another():
     assert isinstance(residents.get("other", "IMPORTANT"), Sized)
 
 
+def test_a_model_at_work_stays_when_a_chat_in_between_has_ended():
+    residents = Residents(
+        {"chat": lambda: _sized(600), "other": lambda: _sized(600)},
+        free_mib=lambda: 1_000 - 600 * len(residents._runners),
+        tier=lambda: tiers.Tier("test", "float32", 0, 4, True),
+    )
+    residents.get("chat", "NICE")
+    with residents.held("chat"):
+        with residents.held("chat"):
+            pass
+        assert isinstance(residents.get("other", "IMPORTANT"), Problem)
+    assert isinstance(residents.get("other", "IMPORTANT"), Stub)
+
+
 def test_a_model_at_work_takes_one_of_the_places():
     residents = Residents(
         {"chat": Stub, "a": lambda: _sized(1), "b": lambda: _sized(1)},
