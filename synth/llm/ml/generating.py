@@ -26,6 +26,7 @@ from synth.llm.ml.detokenizing import Detokenizing
 STEP_TOKENS = 256  # of a prompt read at once; between two steps the worker looks after others
 CONTEXT_MIB = 512  # for keys and values, and what a step computes
 UNKNOWN_CONTEXT = 4_096
+NO_CHANCE = 1e-3  # a temperature under it leaves the likeliest token only, or divides beyond what floats hold
 
 
 class Generating:
@@ -147,7 +148,7 @@ def _picked(logits: Tensor, temperature: float, constraint: Constraint | None) -
     """The likeliest token, or one by chance where there is a temperature."""
     if constraint is not None:
         logits = constraint.allowed(logits)
-    if temperature <= 0:
+    if temperature < NO_CHANCE:
         return int(logits.argmax())
     return int(torch.multinomial((logits / temperature).softmax(-1), 1))
 

@@ -31,7 +31,9 @@ def tokens(tokenizer: Any, messages: Messages, tools: list[dict[str, Any]]) -> l
     if tools and not takes_tools(tokenizer):
         raise Unfit("The chat template of this model takes no tools.")
     marks = _marks(tokenizer)
-    told = [_with_objects(_broken_up(message, marks)) for message in messages]
+    # Objects first: a text of JSON may write a mark in escapes.
+    told = [_broken_up(_with_objects(message), marks) for message in messages]
+    tools = _broken_up(tools, marks)
     failures = []
     for form in (told, in_two_roles(told)):
         try:
@@ -61,9 +63,9 @@ def _marks(tokenizer: Any) -> list[str]:
 
 
 def _broken_up(value: Any, marks: list[str]) -> Any:
-    """The same texts, a blank after the first letter of each mark, wherever they stand in the message."""
+    """The same texts, a blank after the first letter of each mark, wherever they stand, also as a name."""
     if isinstance(value, dict):
-        return {key: _broken_up(item, marks) for key, item in value.items()}
+        return {_broken_up(key, marks): _broken_up(item, marks) for key, item in value.items()}
     if isinstance(value, list):
         return [_broken_up(item, marks) for item in value]
     if isinstance(value, str):
