@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from judgments import wire, wire_errors
-from judgments.api.zstd import ZstdError, unpack_zstd
+from judgments.api.zstd import MAX_MEMBERS, ZstdError, unpack_zstd
 
 MAX_CODINGS = 2
 PART = "request"
@@ -67,7 +67,7 @@ def decode(raw: bytes, encodings: str, cap: int) -> bytes:
 def _gunzip(raw: bytes, cap: int) -> bytes:
     """At most `cap` + 1 bytes; members one after another are one body."""
     found = bytearray()
-    while True:
+    for _ in range(MAX_MEMBERS):
         unpacker = zlib.decompressobj(_GZIP)
         try:
             found += unpacker.decompress(raw, cap + 1 - len(found))
@@ -80,6 +80,7 @@ def _gunzip(raw: bytes, cap: int) -> bytes:
         raw = unpacker.unused_data
         if not raw.strip(b"\0"):
             return bytes(found)
+    raise wire_errors.corrupt("gzip")
 
 
 def _unzstd(raw: bytes, cap: int) -> bytes:

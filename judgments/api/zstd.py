@@ -13,12 +13,14 @@ else:
 ZstdError = zstd.ZstdError
 # 8 MiB: what every decoder must take; a frame that wants more memory is refused.
 _OPTIONS: dict[Any, int] = {zstd.DecompressionParameter.window_log_max: 23}
+# Each one's rest is copied for the next: a body of empty ones would take minutes.
+MAX_MEMBERS = 100
 
 
 def unpack_zstd(raw: bytes, cap: int) -> bytes:
-    """At most `cap` + 1 bytes of the frames in `raw`. ZstdError when they are cut or none."""
+    """At most `cap` + 1 bytes of the frames in `raw`. ZstdError when they are cut, none or too many."""
     found = bytearray()
-    while True:
+    for _ in range(MAX_MEMBERS):
         unpacker = zstd.ZstdDecompressor(options=_OPTIONS)
         found += unpacker.decompress(raw, cap + 1 - len(found))
         if len(found) > cap:
@@ -28,3 +30,4 @@ def unpack_zstd(raw: bytes, cap: int) -> bytes:
         raw = unpacker.unused_data
         if not raw:
             return bytes(found)
+    raise ZstdError("too many frames")

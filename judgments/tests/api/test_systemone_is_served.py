@@ -97,6 +97,8 @@ def test_compressed_bodies_are_read(wire, encoding, raw):
         ("gzip", gzip.compress(RAW)[:-12], 400),
         ("zstd", zstd.compress(bytes(30_000_000)), 413),
         ("gzip", gzip.compress(bytes(30_000_000)), 413),
+        ("zstd", zstd.compress(b"") * 1_000 + zstd.compress(RAW), 400),
+        ("gzip", gzip.compress(b"") * 1_000 + gzip.compress(RAW), 400),
         ("", bytes(3_000_000), 413),
     ],
 )
