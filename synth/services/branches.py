@@ -29,6 +29,7 @@ WITH RECURSIVE up AS (
 SELECT m.* FROM up JOIN synth_message m ON m.id = up.id ORDER BY n DESC
 """
 
+# Only an end of a branch: the results of an answer's actions stand above it and are younger than its place.
 _NEWEST_BELOW = """
 WITH RECURSIVE below AS (
     SELECT id FROM synth_message WHERE id = %s
@@ -36,6 +37,7 @@ WITH RECURSIVE below AS (
     SELECT m.id FROM synth_message m JOIN below ON m.parent_id = below.id
 )
 SELECT max(id) FROM below
+WHERE NOT EXISTS (SELECT FROM synth_message child WHERE child.parent_id = below.id)
 """
 
 

@@ -8,6 +8,7 @@ from synth.models import Dialogue, Message
 from synth.services import dialogues, turns
 from synth.testing.scripted_host import ScriptedHost
 from synth.tests.api.conftest import Callers, agent, callers, no_limits, person  # noqa: F401 - fixtures
+from synth.tests.chat.conftest import call
 
 
 @pytest.fixture
@@ -66,6 +67,21 @@ def test_another_branch_is_shown_down_to_its_newest_end(dialogue, person):  # no
     root = Message.objects.get(content="One")
     shown = person.patch(url(dialogue), {"active_leaf": root.pk})
     assert (shown.status_code, shown.json()["active_leaf"]) == (200, end.pk)
+
+
+def test_a_branch_that_ends_with_actions_is_shown_with_its_answer(add, dialogue, person):  # noqa: F811
+    add()
+    replies = [{"tool_calls": [call()]}, "Rung.", "No bell today."]
+    with ScriptedHost(replies) as host, host.installed():
+        answer = turns.take(dialogue, dialogue.person, "Ring it.")
+        said = Message.objects.get(role="user")
+        turns.retake(dialogue, dialogue.person, said)
+    result = Message.objects.get(role="tool")
+    for through in (answer, result, result.parent):
+        shown = person.patch(url(dialogue), {"active_leaf": through.pk})
+        assert (shown.status_code, shown.json()["active_leaf"]) == (200, answer.pk)
+    newest = person.patch(url(dialogue), {"active_leaf": said.pk}).json()["active_leaf"]
+    assert Message.objects.get(pk=newest).content == "No bell today."
 
 
 def test_only_a_message_of_this_dialogue_can_be_shown(dialogue, person, agent, callers):  # noqa: F811
