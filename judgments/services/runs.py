@@ -22,7 +22,12 @@ MAX_RECORD_BYTES = 16 * 1024
 MIN_STATE_BYTES = 256
 MAX_STORED_DEPTH = 200
 MAX_QUOTES = 500
-_ID = re.compile(r"([a-z0-9_-]+(?:\.[a-z0-9_-]+)+)/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+_UUID = r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+_ID = re.compile(rf"([a-z0-9_-]+(?:\.[a-z0-9_-]+)+)/{_UUID}")
+# For ids inside a long text: begun at the slash. Tried from each letter of one long word, `_ID` takes hours.
+_KEY = re.compile(rf"(?<=[a-z0-9_-]/){_UUID}")
+_NAME_END = re.compile(r"[a-z0-9_-]\.[a-z0-9_-]+/\Z")
+_NAME_CHARS = 100
 log = structlog.get_logger(__name__)
 
 
@@ -152,10 +157,14 @@ def quoted_ids(draft: Draft) -> list[str]:
     """Ids of runs that the state repeats: those the asker named, and those that stand in its text."""
     found = dict.fromkeys(str(parse_id(run_id)[1]) for run_id in draft.quotes)
     text = draft.state if isinstance(draft.state, str) else strict_json.dumps(draft.state)
-    if "/" in text:
-        found |= dict.fromkeys(match[2] for match in _ID.finditer(text))
+    found |= dict.fromkeys(match[1] for match in _KEY.finditer(text) if _names_run(text, match.start()))
     found.pop(str(draft.id), None)
     return list(found)[:MAX_QUOTES]
+
+
+def _names_run(text: str, at: int) -> bool:
+    """Whether the name of a judgment and a slash stand before this place."""
+    return _NAME_END.search(text, max(0, at - _NAME_CHARS - 1), at) is not None
 
 
 def version_of(judgment: str, questions: Sequence[Question]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -208,6 +209,17 @@ def test_runs_quoted_in_a_state_are_remembered(judgments, rain):
     judge(rain, "z", session=S, quotes=[first])
     key = first.partition("/")[2]
     assert [run.quotes for run in Run.objects.order_by("at")] == [[], [key], [key]]
+
+
+@pytest.mark.parametrize("letters", ["a", "a.", "a-.a/"])
+def test_long_words_are_looked_through_for_quotes_at_once(judgments, rain, letters):
+    # Each letter was tried as the beginning of a name: half a million took hours, nothing else ran meanwhile.
+    judgments.answer(rain, 0.9)
+    first = judge(rain, "x", session=S).run_id
+    started = time.monotonic()
+    judge(rain, f"{letters * 500_000}/ {first} a/{first.partition('/')[2][::-1]}", session=S)
+    assert time.monotonic() - started < 10
+    assert Run.objects.latest("at").quotes == [first.partition("/")[2]]
 
 
 def test_settings_without_a_row_are_off(db, rain):
