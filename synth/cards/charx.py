@@ -27,8 +27,8 @@ def read(packed: bytes) -> str:
     """The text of the card inside. BadCharx otherwise, also where another file cannot be read."""
     with _opened(packed) as archive:
         raw = _read(archive, CARD)
-        for info in archive.infolist():
-            _read(archive, info.filename)
+        for name in _names(archive):
+            _read(archive, name)
     if len(raw) > MAX_CARD:
         raise BadCharx(f"{CARD} is larger than {MAX_CARD // 2**20} MiB.")
     try:
@@ -58,7 +58,7 @@ def write(packed: bytes, card: str, more: Mapping[str, bytes] | None = None) -> 
 def files(packed: bytes) -> list[str]:
     """Names of the files inside, the card left out."""
     with _opened(packed) as archive:
-        return [info.filename for info in archive.infolist() if info.filename != CARD]
+        return [name for name in _names(archive) if name != CARD]
 
 
 def file(packed: bytes, name: str) -> bytes:
@@ -76,6 +76,11 @@ def _opened(packed: bytes) -> zipfile.ZipFile:
     if len(infos) > MAX_FILES or sum(info.file_size for info in infos) > MAX_UNPACKED:
         raise BadCharx(f"At most {MAX_FILES} files and {MAX_UNPACKED // 2**20} MiB unpacked are allowed.")
     return archive
+
+
+def _names(archive: zipfile.ZipFile) -> list[str]:
+    """Each name once: of doubled ones the last is read, whichever of them is asked for."""
+    return list(dict.fromkeys(archive.namelist()))
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> bytes:
