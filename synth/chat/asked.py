@@ -1,8 +1,10 @@
 """The actions a reply asks for: by tool calls, or in the text of a model that cannot call tools. Pure.
 
-In text it is `{"actions": [{"type", "payload"}]}`, read with the tolerant parser; the words around it are
-kept, and those in it where a reply is one object with other keys before (`{"reply", "actions"}`). An object
-that only repeats one from the conversation or from data is marked as quoted.
+In text it is `{"actions": [{"type", "payload"}]}`, read with the tolerant parser, which here also adds
+missing braces outside the payloads and takes the spellings of an action that weak models use instead. The
+words around it are kept, and those in it where a reply is one object with other keys before
+(`{"reply", "actions"}`). An object that only repeats one from the conversation or from data is marked as
+quoted.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synth.llm.messages import ToolCall
-from synth.llm.tolerant import PROBLEMS, clean_value, parse
-from synth.llm.walk import walk
+from synth.llm.tolerant import PROBLEMS, Parsed, clean_value, parse
+from synth.llm.walk import ADDED, walk
 
 MAX_ASKED = 16  # actions of one reply; the rest is refused
 _MAX_OBJECTS = 8  # of one text; each is looked for from the beginning
@@ -30,6 +32,10 @@ _SAID = ("reply", "response", "message", "text", "content", "answer", "say")
 THINKING = "think|thinking|thought|reasoning"
 _TRY = re.compile(rf"[{QUOTE}]actions[{QUOTE}]\s*:\s*\[")
 _TYPE = re.compile(rf"[{QUOTE}]type[{QUOTE}]\s*:")
+UNOPENED = re.compile(rf"^[ \t]*(?=[{QUOTE}]actions[{QUOTE}]\s*:\s*\[)", re.MULTILINE)
+_CLOSES = 3  # brackets around a payload: of its action, of the list, of the object
+_NAMES = ("type", "name", "action", "tool")
+_PAYLOADS = ("payload", "arguments", "args", "parameters", "params", "input")
 _OPENING = re.compile(rf"(?:{FENCE.pattern})[\w-]*\s*\Z")
 _CLOSING = re.compile(rf"\s*(?:{FENCE.pattern})")
 _THOUGHT = re.compile(rf"^\s*<({THINKING})\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
@@ -75,23 +81,26 @@ class Wanted:
 def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wanted:
     """The actions of a reply; where it has calls of its own, objects in its text are not read, only left out.
 
-    `others` is what it was shown.
+    `text` is whole: the model ended it, no limit did. `others` is what it was shown.
     """
     words = visible(text)
     if calls:
         return Wanted(_left(words)[0], [_of_call(call) for call in calls])
-    if not _TRY.search(text) and not OBJECT.search(text):
+    if not _TRY.search(words) and not OBJECT.search(words):
         return Wanted(words, [], "text")
-    parsed = parse(text, expected=("actions",))
-    if parsed.value is None:
-        return Wanted(words, _unreadable(words, parsed.problem), "text")
-    left, more = _left(_without(words, parsed.value))
+    first = _parse(words)
+    is_opened = first.value is None and (opened := _opened(words)) != words
+    if is_opened:
+        words, first = opened, _parse(opened)
+    if first.value is None:
+        return Wanted(words, _unreadable(words, first.problem), "text")
+    left, more = _left(_without(words, first.value))
     # An object said twice, as by a model that thinks aloud before it asks, is one.
-    values = {_canonical(value): value for value in (parsed.value, *more)}.values()
+    values = {_canonical(found.value): found.value for found in (first, *more)}.values()
     items = [item for value in values for item in _items(value)]
     asked = [_of_item(item, n) for n, item in enumerate(items[:MAX_ASKED], 1)]
     if any(not item.problem for item in asked):
-        known = _known(others)
+        known = _known(others, is_mended=is_opened or any(ADDED in found.notes for found in (first, *more)))
         asked = [replace(item, is_quoted=known is None or item.key in known) for item in asked]
     if len(items) > MAX_ASKED:
         asked.append(
@@ -102,17 +111,30 @@ def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wa
     return Wanted(left, asked, "text")
 
 
-def _left(words: str) -> tuple[str, list[dict[str, Any]]]:
+def _parse(text: str) -> Parsed:
+    return parse(text, expected=("actions",), closes=_CLOSES)
+
+
+def _opened(words: str) -> str:
+    """The words with the first brace of an object that begins a line without it, where that makes one."""
+    found = UNOPENED.search(words)
+    if found is None or words[: found.start()].rstrip()[-1:] in (",", ":", "[", "{"):
+        return words
+    opened = f"{words[: found.end()]}{{{words[found.end() :]}"
+    return words if _parse(opened).value is None else opened
+
+
+def _left(words: str) -> tuple[str, list[Parsed]]:
     """The words without the action objects in them, and these, in order."""
-    found: list[dict[str, Any]] = []
-    while len(found) < _MAX_OBJECTS and OBJECT.search(words):
-        value = parse(words, expected=("actions",)).value
-        rest = words if value is None else _without(words, value)
-        if value is None or rest == words:
+    objects: list[Parsed] = []
+    while len(objects) < _MAX_OBJECTS and OBJECT.search(words):
+        found = _parse(words)
+        rest = words if found.value is None else _without(words, found.value)
+        if found.value is None or rest == words:
             break
         words = rest
-        found.append(value)
-    return words, found
+        objects.append(found)
+    return words, objects
 
 
 def _unreadable(words: str, problem: str) -> list[Asked]:
@@ -167,14 +189,36 @@ def _items(value: dict[str, Any]) -> list[Any]:
 
 
 def _of_item(item: Any, n: int) -> Asked:
-    name = item.get("type") if isinstance(item, dict) else None
-    if not isinstance(name, str) or not name.strip():
-        return Asked(f"text_{n}", "", problem='Each action is an object with "type" and "payload".')
-    unknown = sorted(set(item) - {"type", "payload"})
+    name, payload, problem = _name_and_payload(item)
+    return Asked(f"text_{n}", name.strip(), None if problem else _unpacked(payload), problem)
+
+
+def _name_and_payload(item: Any) -> tuple[str, Any, str]:
+    """(name, payload, problem) of one action, in any spelling that can mean one thing only.
+
+    Besides `{"type", "payload"}`: the name alone, `{"name", "arguments"}` as in tool calls,
+    `{name: payload}`, and arguments beside the type.
+    """
+    no_action = 'Each action is an object with "type" and "payload".'
+    if isinstance(item, dict) and isinstance(item.get("function"), dict):
+        item = item["function"]
+    if isinstance(item, str) and item.strip():
+        return item, None, ""
+    if not isinstance(item, dict):
+        return "", None, no_action
+    named = next((key for key in _NAMES if isinstance(item.get(key), str) and item[key].strip()), "")
+    if not named:
+        ((name, payload),) = item.items() if len(item) == 1 else [("", None)]
+        is_one = name.strip() and name not in (*_NAMES, *_PAYLOADS) and isinstance(payload, dict)
+        return (name, payload, "") if is_one else ("", None, no_action)
+    beside = {key: value for key, value in item.items() if key != named}
+    held = [key for key in _PAYLOADS if key in beside]
+    if not held:
+        return item[named], beside or None, ""
+    unknown = sorted(set(beside) - {held[0]})
     if unknown:
-        why = f'An action has "type" and "payload" only, not {unknown[0][:40]!r}.'
-        return Asked(f"text_{n}", name.strip(), problem=why)
-    return Asked(f"text_{n}", name.strip(), _unpacked(item.get("payload")))
+        return item[named], None, f'An action has "type" and "payload" only, not {unknown[0][:40]!r}.'
+    return item[named], beside[held[0]], ""
 
 
 def _unpacked(payload: Any) -> Any:
@@ -185,26 +229,34 @@ def _unpacked(payload: Any) -> Any:
     return payload
 
 
-def _known(texts: Iterable[str]) -> set[str] | None:
-    """Keys of every action object that stands in the texts; None where that is too much to look through."""
+def _known(texts: Iterable[str], *, is_mended: bool) -> set[str] | None:
+    """Keys of every action object that stands in the texts; None where that cannot be told.
+
+    That is where it is too much to look through, or where a text has an object that cannot be read and braces
+    were added to the reply's: it may be the same one.
+    """
     found: set[str] = set()
     work = 0
     for text in texts:
+        if is_mended and UNOPENED.search(text):
+            return None
         for match in OBJECT.finditer(text):
             source = _object_at(text, match.start())
             work += len(source)
             if work > _MOST_WORK:
                 return None
-            value = parse(source, expected=("actions",)).value
+            value = _parse(source).value
             if value is not None:
                 found.update(_of_item(item, 1).key for item in _items(value))
+            elif is_mended:
+                return None
     return found
 
 
 def _object_at(text: str, start: int) -> str:
     """The object that begins there, or the rest where it does not end within the longest."""
     source = text[start : start + _LONGEST_OBJECT]
-    return source[: walk(source, 0).end]
+    return source[: walk(source, 0, _CLOSES).end]
 
 
 def _without(text: str, value: dict[str, Any]) -> str:
@@ -214,7 +266,7 @@ def _without(text: str, value: dict[str, Any]) -> str:
         starts.insert(0, text.index("{"))
     for start in starts:
         source = _object_at(text, start)
-        if parse(source, expected=("actions",)).value == value:
+        if _parse(source).value == value:
             before, after = text[:start], text[start + len(source) :]
             opening, closing = _OPENING.search(before), _CLOSING.match(after)
             if opening and closing and len(FENCE.findall(before)) % 2:

@@ -1,22 +1,31 @@
 """Which words of a reply may be shown while it is still being written. Pure.
 
 What is shown is always a beginning of what the dialogue keeps in the end (`asked.read`): the thinking a reply
-may begin with, white space at either end, everything from what may become an `{"actions": …}` object on, the
-fence around it included, and a reply that begins as an object wait until the reply is whole.
+may begin with, white space at either end, everything from what may become an `{"actions": …}` object on (its
+first brace missing or not), the fence around it included, and a reply that begins as an object wait until the
+reply is whole.
 """
 
 from __future__ import annotations
 
 import re
 
-from synth.chat.asked import FENCE, MAY_BE_WHOLE, OBJECT, QUOTE, THINKING, WHOLE
+from synth.chat.asked import FENCE, MAY_BE_WHOLE, OBJECT, QUOTE, THINKING, UNOPENED, WHOLE
 
 _NAMES = THINKING.split("|")
 _OPENED = re.compile(rf"\s*<({THINKING})\s*>", re.IGNORECASE)
 _MAY_OPEN = re.compile(r"\s*(?:<([a-z]*)\s*)?\Z", re.IGNORECASE)
-_WORD = "actions"
-_SOME = "".join(f"(?:{char}" for char in _WORD) + rf"(?:[{QUOTE}]?\s*)" + ")?" * len(_WORD)
-_MAY_BE_OBJECT = re.compile(rf"\{{\s*[{QUOTE}]?{_SOME}\Z")
+
+
+def _beginning(*parts: str) -> str:
+    """A pattern for as much of these parts, one after the other, as has come."""
+    return "".join(f"(?:{part}" for part in parts) + ")?" * len(parts)
+
+
+_WORD = tuple("actions")
+_BRACED = _beginning(*_WORD, f"[{QUOTE}]?", r"\s*")
+_BARE = _beginning(*_WORD, f"[{QUOTE}]", r"\s*", ":", r"\s*")
+_MAY_BE_OBJECT = re.compile(rf"\{{\s*[{QUOTE}]?{_BRACED}\Z|^[ \t]*[{QUOTE}]{_BARE}\Z", re.MULTILINE)
 _IN_FENCE = re.compile(r"[\w-]*\s*")
 
 
@@ -78,7 +87,7 @@ class Visible:
             return 0
         if not self.shown and MAY_BE_WHOLE.match(self._held):
             return 0
-        if found := OBJECT.search(self._held):
+        if found := OBJECT.search(self._held) or UNOPENED.search(self._held):
             self._is_closed = True
             end = found.start()
         elif found := _MAY_BE_OBJECT.search(self._held):

@@ -2,8 +2,9 @@
 
 `parse(text, expected=("a", "b"))` takes the first complete object that has every expected key. Fences,
 prose around, a byte order mark, a list around it, closed `<think>` blocks, trailing commas and typographic
-quotes as delimiters need no retry. Everything else ends as one of `PROBLEMS`; a cut reply is never
-completed and valid JSON never repaired. Pure, linear in the length of the text, and never an exception.
+quotes as delimiters need no retry. Everything else ends as one of `PROBLEMS`; a cut reply is never completed
+(missing brackets are added only where a caller says so) and valid JSON never repaired. Pure, linear in the
+length of the text, and never an exception.
 """
 
 from __future__ import annotations
@@ -60,9 +61,12 @@ class Parsed:
     notes: list[str] = field(default_factory=list)
 
 
-def parse(text: str, *, expected: Collection[str] = ()) -> Parsed:
-    """The first complete object of `text` that has all `expected` keys. Never raises."""
-    return _Reader(text, tuple(expected)).read()
+def parse(text: str, *, expected: Collection[str] = (), closes: int = 0) -> Parsed:
+    """The first complete object of `text` that has all `expected` keys. Never raises.
+
+    `closes`: how many closing brackets may be missing at the end of a text that is whole (`walk`).
+    """
+    return _Reader(text, tuple(expected), closes).read()
 
 
 class _NotFinite(ValueError):
@@ -73,6 +77,7 @@ class _NotFinite(ValueError):
 class _Reader:
     text: str
     expected: tuple[str, ...]
+    closes: int = 0
     pos: int = 0
     problem: str = ""
     notes: list[str] = field(default_factory=list)
@@ -135,7 +140,7 @@ class _Reader:
         return True
 
     def try_object(self, start: int) -> dict[str, Any] | None:
-        span = walk(self.text, start)
+        span = walk(self.text, start, self.closes)
         self.pos = len(self.text) if span.end is None else span.end
         if span.too_deep:
             self.blame("too_deep")

@@ -2,7 +2,9 @@
 
 Pure and linear: every character is looked at a fixed number of times. Only two things are repaired, because
 both are unambiguous: a comma before a closing bracket, and typographic quotes used as string delimiters.
-ASCII strings are never touched. Everything else gets a name (see `PROBLEMS` in `tolerant`).
+Closing brackets that are missing are added only for a caller who knows that the text is whole and how deep
+its last complete value may lie. ASCII strings are never touched. Everything else gets a name (see `PROBLEMS`
+in `tolerant`).
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 
 MAX_DEPTH = 100
+ADDED = "closing brackets added"
 DOUBLE = "“”„‟«»"
 SINGLE = "‘’‚‛"
 _CLOSER = {"{": "}", "[": "]"}
@@ -34,6 +37,7 @@ _QUOTES = {
 _AFTER_KEY = re.compile(r"\s*:")
 _AFTER_VALUE = re.compile(rf'\s*(?:[}}\]]|,\s*(?:["{DOUBLE}{SINGLE}{{\[}}\]]|-?[0-9]|true\b|false\b|null\b))')
 _INNER = re.compile(r'\\.|"', re.DOTALL)
+_FENCE = re.compile("`{3}|~{3}")
 _WORDS = {"true": "", "false": "", "null": ""}
 _WORDS |= {"True": "python_repr", "False": "python_repr", "None": "python_repr"}
 _WORDS |= {"NaN": "not_a_number", "Infinity": "not_a_number", "-Infinity": "not_a_number"}
@@ -54,6 +58,7 @@ class Span:
 class _Walker:
     text: str
     pos: int
+    closes: int = 0  # how many closing brackets may be missing at the end
     stack: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     repairs: set[str] = field(default_factory=set)
@@ -68,8 +73,8 @@ class _Walker:
 
     def step(self) -> None:
         match = _TOKEN.match(self.text, self.pos)
-        if match is None:
-            self.at_end = True
+        if match is None or (self.closes and _FENCE.match(self.text, self.pos)):
+            self.at_end = not self.close_all()
             return
         kind, mark = str(match.lastgroup), match.group()
         self.pos = match.end()
@@ -94,9 +99,22 @@ class _Walker:
         if self.comma_at >= 0:
             self.pieces[self.comma_at] = ""
             self.repairs.add("trailing comma removed")
+        if self.closes and self.stack[-1] != mark and self.stack[-2:-1] == [mark]:
+            self.close(1)
         self.value(mark)
         if self.stack.pop() != mark:
             self.blame("broken")
+
+    def close_all(self) -> bool:
+        """Whether the text may end here: after a closed value, with few enough brackets still open."""
+        if self.last != "close" or len(self.stack) > self.closes:
+            return False
+        self.close(len(self.stack))
+        return True
+
+    def close(self, n: int) -> None:
+        self.pieces.extend(self.stack.pop() for _ in range(n))
+        self.repairs.add(ADDED)
 
     def on_comma(self, mark: str) -> None:
         if self.last in ("open", "comma", "colon"):
@@ -147,9 +165,13 @@ class _Walker:
         return None
 
 
-def walk(text: str, start: int) -> Span:
-    """Follow the object that opens at `start` to its closing brace or to the end of the text."""
-    walker = _Walker(text, start)
+def walk(text: str, start: int, closes: int = 0) -> Span:
+    """Follow the object that opens at `start` to its closing brace or to the end of the text.
+
+    With `closes`, a bracket that another one shows to be missing is added, and up to that many at the end of
+    the text or of its fence, when what stands before is a closed value.
+    """
+    walker = _Walker(text, start, closes)
     walker.step()
     while walker.stack and not walker.at_end:
         walker.step()

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from synth.chat import asked
+from synth.chat.visible import Visible
 from synth.llm.messages import ToolCall
 from synth.models import Message
 from synth.services import turns
@@ -34,6 +35,21 @@ def say(dialogue, content, *replies):
         '{"actions": {"type": "bell_ring", "payload": {"times": 2}}}',
         '{"thought": "ok", "actions": [{"type": "bell_ring", "payload": {"times": 2}}]}',
         '{"actions": [{"type": "bell_ring", "payload": "{\\"times\\": 2}"}]}',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}}',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}}]',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}]}',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}}} Done.',
+        'Ok.\n```json\n{"actions": [{"type": "bell_ring", "payload": {"times": 2}\n```\nDone.',
+        f"Ok.\n{RING[1:]}",
+        f"```json\n{RING[1:]}\n```",
+        f"{RING[1:-1]}",
+        '{"actions": [{"name": "bell_ring", "arguments": {"times": 2}}]}',
+        '{"actions": [{"name": "bell_ring", "arguments": "{\\"times\\": 2}"}]}',
+        '{"actions": [{"type": "function", "function": {"name": "bell_ring", "arguments": {"times": 2}}}]}',
+        '{"actions": [{"bell_ring": {"times": 2}}]}',
+        '{"actions": {"bell_ring": {"times": 2}}}',
+        '{"actions": [{"type": "bell_ring", "times": 2}]}',
     ],
 )  # fmt: skip
 def test_an_action_is_found_in_any_of_these_texts(text):
@@ -60,19 +76,72 @@ def test_no_action_is_found_in_these(text):
 @pytest.mark.parametrize(
     "text",
     [
-        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}}',
-        '"actions": [{"type": "bell_ring", "payload": {"times": 2}}]}',
-        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}',
-        '{"actions": ["bell_ring"]}',
-        '{"actions": [{"name": "bell_ring", "arguments": {}}]}',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": [2]',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": {"a": 2}',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}},',
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}} Done.',
+        'So "actions": [{"type": "bell_ring", "payload": {"times": 2}}]}',
         '{"actions": [{"type": "bell_ring", "payload": {}, "approved": true}]}',
+        '{"actions": [{"type": "bell_ring", "payload": {}, "arguments": {}}]}',
         '{"actions": "bell_ring"}',
         '{"actions": [{"type": 7}]}',
+        '{"actions": [{"bell_ring": 2}]}',
+        '{"actions": [{"payload": {"times": 2}}]}',
+        '{"actions": [["bell_ring"]]}',
+        '{"actions": [{"bell_ring": {}, "bell_stop": {}}]}',
+        '{"why": \'no\',\n"actions": [{"type": "bell_ring"}]}',
     ],
 )
 def test_a_try_that_cannot_be_read_is_a_problem_and_no_guess(text):
     (item,) = asked.read(text, ()).asked
     assert item.problem
+
+
+def test_no_beginning_of_an_object_is_read_as_an_action_with_half_a_payload():
+    whole = '{"actions": [{"type": "pay", "payload": {"to": "Ana", "n": [1, {"x": 25}]}}, {"type": "b"}]}'
+    meant = [(a.name, a.payload) for a in asked.read(whole, ()).asked]
+    read = [asked.read(whole[:n], ()).asked for n in range(len(whole))]
+    assert any(items and not items[0].problem for items in read)
+    for items in read:
+        assert all(item.problem or (item.name, item.payload) in meant for item in items)
+
+
+def test_a_name_alone_is_an_action_without_a_payload():
+    for text in ('{"actions": ["bell_ring"]}', '{"actions": [{"type": "bell_ring"' + "}"):
+        assert [(a.name, a.payload, a.problem) for a in asked.read(text, ()).asked] == [
+            ("bell_ring", None, "")
+        ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        RING,
+        '{"actions": [{"type": "bell_ring", "payload": {"times": 2}} and so on',
+        f"He wrote:\n{RING[1:]}",
+        f"{RING[:-3]}, is how it goes",
+    ],
+)
+def test_a_mended_object_that_others_may_have_written_is_a_quote(other):
+    for text in (RING[:-1], RING[:-2], RING[1:]):
+        assert [a.is_quoted for a in asked.read(text, (), [other]).asked] == [True]
+        assert [a.is_quoted for a in asked.read(text, (), ["Ring twice."]).asked] == [False]
+    if other != RING:
+        assert [a.is_quoted for a in asked.read(RING, (), [other]).asked] == [False]
+
+
+@pytest.mark.parametrize(
+    "text", ["Ok.\n" + RING[1:], "Ok.\n```json\n" + RING[1:] + "\n```\nDone.", "Ok. " + RING[:-3] + "\n"]
+)
+def test_no_part_of_a_mended_object_is_shown_while_it_streams(text):
+    kept = asked.read(text, ()).text
+    seen = Visible()
+    for char in text:
+        seen.feed(char)
+        assert kept.startswith(seen.shown)
+    seen.finish(kept)
+    assert seen.shown == kept and "actions" not in kept
 
 
 def test_the_words_around_are_kept_and_results_go_back_as_text(dialogue, add):
@@ -90,7 +159,7 @@ def test_the_words_around_are_kept_and_results_go_back_as_text(dialogue, add):
 
 def test_a_try_that_cannot_be_read_may_be_put_right(dialogue, add):
     rung = add()
-    say(dialogue, "Ring.", 'Ok {"actions": [{"type": "bell_ring", "payload": {"times": 2}', RING, "It rang.")
+    say(dialogue, "Ring.", 'Ok {"actions": [{"type": "bell_ring", "payload": {"times": 2', RING, "It rang.")
     assert len(rung) == 1
     first = Message.objects.filter(role="tool").order_by("id")[0]
     assert first.metadata["code"] == "invalid_payload" and "cut off" in first.content
