@@ -21,9 +21,11 @@ from synth.inference.wire import (
     Problem,
     cancel_key,
     envelope,
+    living_key,
     queue_key,
     read_reply,
     reply_key,
+    taken_key,
 )
 from synth.net import clients
 
@@ -176,13 +178,19 @@ def _wait(
             raise Cancelled("cancelled")
         if time.time() - looked_at >= LOOK_S:
             looked_at = time.time()
-            if not client().exists(ALIVE_KEY):
+            if _is_lost(ask_id):
                 cancel(ask_id)
                 raise NoWorker(NO_WORKER, "The torch worker stopped.")
     cancel(ask_id)
-    if not client().exists(ALIVE_KEY):
+    if _is_lost(ask_id):
         raise NoWorker(NO_WORKER, "The torch worker stopped.")
     raise Late("late", "The deadline passed.")
+
+
+def _is_lost(ask_id: str) -> bool:
+    """Whether the worker that took the ask is gone, another in its place or not; or nobody will take it."""
+    name = client().get(taken_key(ask_id))
+    return not client().exists(ALIVE_KEY if name is None else living_key(str(name)))
 
 
 def _said(problem: Problem) -> NoAnswer:

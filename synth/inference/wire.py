@@ -2,7 +2,7 @@
 
 An ask stands in the list of its priority until the worker takes it; its reply goes to a list of its own that
 runs out by itself: pieces of text where its kind is one of `STREAMED`, then the answer or the problem.
-Whatever the worker takes and loses by dying is lost: the asker's deadline ends the ask.
+Whatever a worker takes and loses by dying is lost; its askers find its name on the ask and no sign of life.
 """
 
 from __future__ import annotations
@@ -39,6 +39,16 @@ def reply_key(ask_id: str) -> str:
 def cancel_key(ask_id: str) -> str:
     """The key whose presence says that nobody wants this ask's answer any more."""
     return f"{PREFIX}:cancel:{ask_id}"
+
+
+def taken_key(ask_id: str) -> str:
+    """The key that holds the name of the worker that took this ask."""
+    return f"{PREFIX}:taken:{ask_id}"
+
+
+def living_key(name: str) -> str:
+    """The sign of life of one worker; `ALIVE_KEY` is that of any."""
+    return f"{ALIVE_KEY}:{name}"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ The loop imports no torch; models come from the runners it is given.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -34,10 +35,12 @@ from synth.inference.wire import (
     Envelope,
     Problem,
     cancel_key,
+    living_key,
     queue_key,
     read_envelope,
     reply,
     reply_key,
+    taken_key,
 )
 
 MAX_ITEMS = {"CHAT": 1, "IMPORTANT": 64, "NICE": 4}  # taken at a time
@@ -119,6 +122,7 @@ class Serving:
 
     def _answer_each(self, taken: Sequence[Envelope], priority: str) -> None:
         wanted = self._wanted(taken)
+        self._put_name_on(wanted)
         by_digest: dict[str, list[Envelope]] = {}
         for one in wanted:
             by_digest.setdefault(one.digest, []).append(one)
@@ -151,7 +155,19 @@ class Serving:
 
     def _put_back(self, asks: Sequence[Envelope]) -> None:
         """NICE asks to the front of their list, in the order they had."""
+        queue.client().delete(*[taken_key(one.id) for one in asks])
         queue.client().lpush(queue_key("NICE"), *[one.dumps() for one in reversed(asks)])
+
+    def _put_name_on(self, asks: Sequence[Envelope]) -> None:
+        """So that whoever waits for one of them knows when this worker is gone."""
+        if not asks:
+            return
+        with queue.client().pipeline(transaction=False) as pipe:
+            pipe.set(living_key(self._name), self._name, ex=ALIVE_S)
+            for one in asks:
+                left_s = max(0, math.ceil(one.deadline - time.time()))
+                pipe.set(taken_key(one.id), self._name, ex=left_s + 1)
+            pipe.execute()
 
     def _wanted(self, taken: Sequence[Envelope]) -> list[Envelope]:
         """Asks somebody still waits for."""
@@ -229,7 +245,10 @@ class Serving:
     def _sign(self) -> None:
         while not self._quit.is_set():
             try:
-                queue.client().set(ALIVE_KEY, self._name, ex=ALIVE_S)
+                with queue.client().pipeline(transaction=False) as pipe:
+                    for key in (ALIVE_KEY, living_key(self._name)):
+                        pipe.set(key, self._name, ex=ALIVE_S)
+                    pipe.execute()
             except redis.RedisError as error:
                 log.warning("inference_not_signed", error=str(error))
             self._quit.wait(SIGN_EVERY_S)
@@ -237,6 +256,7 @@ class Serving:
     def _leave(self) -> None:
         """Take the sign down, unless another worker has put up its own."""
         try:
+            queue.client().delete(living_key(self._name))
             if queue.client().get(ALIVE_KEY) == self._name:
                 queue.client().delete(ALIVE_KEY)
         except redis.RedisError as error:

@@ -7,9 +7,11 @@ import signal
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from synth.inference import queue
 from synth.tests.inference.serving import a_worker, at_once, end, outcome, start_worker, wait_served
 
 ENDS = {"answered", "NoWorker", "Overloaded", "Late"}
@@ -71,9 +73,21 @@ def test_an_ask_that_kills_the_worker_does_not_kill_the_next_one():
             end(second)
 
 
-def test_a_worker_told_to_stop_ends_well_and_takes_its_sign_down():
-    from synth.inference import queue
+@pytest.mark.slow
+def test_who_waits_for_a_killed_worker_hears_of_it_though_another_has_its_place():
+    with a_worker() as process, ThreadPoolExecutor(1) as pool:
+        lost = pool.submit(outcome, {"sleep_ms": 30_000}, 60.0)
+        time.sleep(1)
+        os.killpg(process.pid, signal.SIGKILL)
+        second = start_worker()
+        try:
+            assert lost.result(timeout=30) == "NoWorker"
+            assert queue.is_served() and outcome({"n": 1}) == "answered"
+        finally:
+            end(second)
 
+
+def test_a_worker_told_to_stop_ends_well_and_takes_its_sign_down():
     with a_worker() as process:
         process.terminate()
         assert process.wait(timeout=15) == 0
