@@ -96,7 +96,7 @@ def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wa
         return Wanted(words, _unreadable(words, first.problem), "text")
     left, more = _left(_without(words, first.value))
     # An object said twice, as by a model that thinks aloud before it asks, is one.
-    values = {_canonical(found.value): found.value for found in (first, *more)}.values()
+    values = {_canonical(found.value): found.value for found in (first, *more) if found.value}.values()
     items = [item for value in values for item in _items(value)]
     asked = [_of_item(item, n) for n, item in enumerate(items[:MAX_ASKED], 1)]
     if any(not item.problem for item in asked):
