@@ -18,14 +18,13 @@ class Tier:
     dtype: str
     least_mib: int
     resident: int
-    may_generate: bool
 
 
 TIERS = (
-    Tier("gpu-large", "bfloat16", 20_000, 8, True),
-    Tier("gpu-medium", "bfloat16", 7_000, 4, True),
-    Tier("gpu-small", "bfloat16", 1_500, 2, False),
-    Tier("cpu", "float32", 0, 4, False),
+    Tier("gpu-large", "bfloat16", 20_000, 8),
+    Tier("gpu-medium", "bfloat16", 7_000, 4),
+    Tier("gpu-small", "bfloat16", 1_500, 2),
+    Tier("cpu", "float32", 0, 4),
 )
 NAMES = tuple(tier.name for tier in TIERS)
 
