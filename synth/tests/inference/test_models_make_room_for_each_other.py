@@ -21,7 +21,7 @@ class Machine:
 
     def __init__(self, mib: int, resident: int = 8) -> None:
         self.mib = mib
-        self.tier = tiers.Tier("test", "float32", 0, resident, True)
+        self.tier = tiers.Tier("test", "float32", 0, resident)
         self.loaded: dict[str, int] = {}
         self.loads: list[str] = []
 

@@ -105,7 +105,7 @@ def test_a_model_at_work_makes_no_room_for_another():
     residents = Residents(
         {"chat": Sized, "other": lambda: Sized()},  # two makers: two models
         free_mib=lambda: 1_000 - 600 * len(residents._runners),
-        tier=lambda: tiers.Tier("test", "float32", 0, 4, True),
+        tier=lambda: tiers.Tier("test", "float32", 0, 4),
     )
     residents.get("chat", "CHAT")
     with residents.held("chat"):
@@ -118,7 +118,7 @@ def test_a_model_at_work_stays_when_a_chat_in_between_has_ended():
     residents = Residents(
         {"chat": lambda: _sized(600), "other": lambda: _sized(600)},
         free_mib=lambda: 1_000 - 600 * len(residents._runners),
-        tier=lambda: tiers.Tier("test", "float32", 0, 4, True),
+        tier=lambda: tiers.Tier("test", "float32", 0, 4),
     )
     residents.get("chat", "NICE")
     with residents.held("chat"):
@@ -132,7 +132,7 @@ def test_a_model_at_work_takes_one_of_the_places():
     residents = Residents(
         {"chat": Stub, "a": lambda: _sized(1), "b": lambda: _sized(1)},
         free_mib=lambda: 1_000,
-        tier=lambda: tiers.Tier("test", "float32", 0, 2, True),
+        tier=lambda: tiers.Tier("test", "float32", 0, 2),
     )
     residents.get("chat", "CHAT")
     with residents.held("chat"):
