@@ -8,7 +8,7 @@ D = (1/n) Σ |i − (n−1)/2| is the spread of a flat answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from judgments.questions import Question
@@ -128,6 +128,15 @@ def typed_answer(question: Question, numbers: float | Sequence[float]) -> Answer
         top = max(probabilities, key=probabilities.__getitem__)
         return ChoiceAnswer(top, probabilities, choice_confidence(values))
     return ScoreAnswer(expected_score(values), legend(question), probabilities, score_confidence(values))
+
+
+def renamed(answer: Answer, question: Question) -> Answer:
+    """The same answer with the option names and levels of a question that has as many, in their order."""
+    if isinstance(answer, ChoiceAnswer):
+        names = dict(zip(answer.probabilities, question.options, strict=True))
+        found = {names[name]: p for name, p in answer.probabilities.items()}
+        return replace(answer, choice=names[answer.choice], probabilities=found)
+    return replace(answer, legend=legend(question)) if isinstance(answer, ScoreAnswer) else answer
 
 
 def to_wire(answer: Answer, extras: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -119,19 +119,28 @@ class RunDetailOut(RunOut):
         return EventOut(self.context["events"], many=True).data
 
 
+class Said(Text):
+    """A text that says something; white space alone does not."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if isinstance(data, str) and not data.strip():
+            self.fail("blank")
+        return super().run_validation(data)
+
+
 class LabelBody(Strict):
     """What came of a run; in your own words, at most 200 characters."""
 
-    value = Text(max_length=MAX)
+    value = Said(max_length=MAX)
     by = Text(max_length=MAX, allow_blank=True, required=False)
     strength = serializers.ChoiceField(choices=("strong", "weak"), required=False)
-    question = Text(max_length=MAX, required=False)
+    question = Said(max_length=MAX, required=False)
 
 
 class ActedBody(Strict):
     """What was done about a run."""
 
-    what = Text(max_length=MAX)
+    what = Said(max_length=MAX)
 
 
 class SavedOut(serializers.Serializer[Any]):

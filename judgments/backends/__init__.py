@@ -12,18 +12,19 @@ import random
 import threading
 import time
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from judgments import strict_json
 from judgments.answers import BadAnswer, read_reply, read_usage
 from judgments.backends.breaker import hosts
 from judgments.backends.types import WORDS, Backend, Failure, HostConfig, IsCancelled, Raw, Reply
 from judgments.questions import Ask
+from judgments.typed import Answer, renamed
 from judgments.wire import parse_request
 from judgments.wire_errors import WireError
 from synth.net import database
 
-__all__ = ["WORDS", "Failure", "HostConfig", "Reply", "ask", "sendable"]
+__all__ = ["WORDS", "Failure", "HostConfig", "Reply", "ask"]
 
 MAX_RETRIES = 2
 _RETRIED = frozenset({"unreachable", "overloaded"})
@@ -48,19 +49,22 @@ def ask(
     database.leave()
     started = time.monotonic()
     deadline = started + deadline_s
-    ask = sendable(ask)
+    sent = sendable(ask)
     if is_cancelled is not None and is_cancelled():
         raise Failure("cancelled")
     if is_cancelled is None:
-        raw, n_tries = _tries(host, ask, deadline, retries, None)
+        raw, n_tries = _tries(host, sent, deadline, retries, None)
     else:
-        raw, n_tries = _watched(host, ask, deadline, retries, is_cancelled)
+        raw, n_tries = _watched(host, sent, deadline, retries, is_cancelled)
     try:
-        typed = read_reply(ask, raw.body)
+        typed = read_reply(sent, raw.body)
     except BadAnswer as error:
         raise Failure(error.word, error.text.replace(host.key, "[key]") if host.key else error.text) from None
+    answers = dict(raw.body["answers"])
+    if sent is not ask:
+        answers, typed = _as_asked(ask, sent, answers, typed)
     return Reply(
-        answers=dict(raw.body["answers"]),
+        answers=answers,
         typed=typed,
         served_model=str(raw.body["model"])[:200],
         usage=read_usage(raw.body),
@@ -71,13 +75,31 @@ def ask(
 
 
 def sendable(ask: Ask) -> Ask:
-    """The ask with everything that is not UTF-8 replaced; the reply is checked against what was sent."""
+    """The ask with everything that is not UTF-8 replaced; the reply is checked against what was sent.
+
+    Failure when that makes one of two names.
+    """
     try:
         whole = ask.as_wire()
         clean = strict_json.saveable(whole)
-        return ask if clean is whole else replace(parse_request(clean), judgment=ask.judgment)
+        if clean is whole:
+            return ask
+        sent = replace(parse_request(clean), judgment=ask.judgment)
     except (TypeError, ValueError, WireError):
         raise Failure("refused", "The ask is not JSON; nothing was sent.") from None
+    if [len(q.options) for q in sent.questions] != [len(q.options) for q in ask.questions]:
+        raise Failure("refused", "Two ids or options differ only in what is not UTF-8; nothing was sent.")
+    return sent
+
+
+def _as_asked(
+    ask: Ask, sent: Ask, answers: dict[str, Any], typed: dict[str, Answer]
+) -> tuple[dict[str, Any], dict[str, Answer]]:
+    """The answers under the very names that were asked, where others were sent."""
+    pairs = list(zip(sent.questions, ask.questions, strict=True))
+    ids = {theirs.id: ours.id for theirs, ours in pairs}
+    found = {ours.id: renamed(typed[theirs.id], ours) for theirs, ours in pairs}
+    return {ids.get(key, key): value for key, value in answers.items()}, found
 
 
 def _tries(

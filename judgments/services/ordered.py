@@ -21,7 +21,6 @@ def ask(host: HostConfig, ask: Ask, deadline_s: float, **how: Any) -> Reply:
     """As `backends.ask`, in `host.n_orders` orders. Failure when one copy has no good answer."""
     if host.n_orders < 2 or host.backend == "local":
         return backends.ask(host, ask, deadline_s, **how)
-    ask = backends.sendable(ask)
     asked, copies = orders.spread(ask.questions, host.n_orders)
     reply = backends.ask(host, replace(ask, questions=tuple(asked)), deadline_s, **how)
     if not copies:

@@ -114,7 +114,7 @@ def insert(draft: Draft) -> Run:
 
 
 def _insert(draft: Draft, version_id: int, n_new: int) -> Run:
-    answers = strict_json.saveable(draft.answers)
+    answers = _shallow(strict_json.saveable(draft.answers))
     usage = strict_json.saveable(draft.usage)
     rest = len(strict_json.dump_bytes(answers)) + len(draft.failure_text) + 400
     state, is_cut, n_state = kept_state(draft.state, max(MAX_RECORD_BYTES - rest, MIN_STATE_BYTES))
@@ -153,6 +153,21 @@ def kept_state(state: Any, limit: int) -> tuple[Any, bool, int]:
     return clean, False, len(raw)
 
 
+def _shallow(value: Any) -> Any:
+    """The value with what is nested deeper than is safe to read back as its own JSON text."""
+    return value if strict_json.depth(value) <= MAX_STORED_DEPTH else _cut_off(value, MAX_STORED_DEPTH)
+
+
+def _cut_off(value: Any, room: int) -> Any:
+    if not isinstance(value, dict | list):
+        return value
+    if not room:
+        return strict_json.dumps(value)
+    if isinstance(value, dict):
+        return {key: _cut_off(inner, room - 1) for key, inner in value.items()}
+    return [_cut_off(inner, room - 1) for inner in value]
+
+
 def quoted_ids(draft: Draft) -> list[str]:
     """Ids of runs that the state repeats: those the asker named, and those that stand in its text."""
     found = dict.fromkeys(str(parse_id(run_id)[1]) for run_id in draft.quotes)
@@ -176,7 +191,7 @@ def version_of(judgment: str, questions: Sequence[Question]) -> tuple[int, int]:
     pk = same.values_list("pk", flat=True).first()
     if pk is not None:
         return pk, 0
-    wire = strict_json.saveable({question.id: question.as_wire() for question in questions})
+    wire = _shallow(strict_json.saveable({question.id: question.as_wire() for question in questions}))
     row, is_new = JudgmentVersion.objects.get_or_create(
         judgment=judgment,
         instructions_digest=instructions,

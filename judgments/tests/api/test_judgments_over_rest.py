@@ -179,3 +179,12 @@ def test_a_by_that_cannot_be_kept_whole_names_its_field(app, judgments, rain):
     answer = app.post(url, {"value": "wet", "by": "x" * 195}, format="json")
     assert (answer.status_code, answer.json()["error"]["field"]) == (400, "by")
     assert not judgments.labels(rain)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t\n", "\u2003"])
+def test_a_blank_label_or_deed_names_its_field(app, judgments, rain, blank):
+    judgments.answer(rain, 0.9)
+    run_id = app.post(f"/api/judgments/{rain}/ask/", {"state": "x"}, format="json").json()["run_id"]
+    for path, body in (("labels", {"value": blank}), ("acted", {"what": blank})):
+        answer = app.post(f"/api/judgments/runs/{run_id}/{path}/", body, format="json")
+        assert (answer.status_code, answer.json()["error"]["field"]) == (400, *body)

@@ -175,6 +175,58 @@ def test_odd_requests_are_answered_and_saved(wire, raw):
     assert Run.objects.count() == 1
 
 
+@pytest.mark.parametrize("name", ["\ud800", "half \udc00", "\x00", "a\x00b"])
+def test_names_that_no_host_could_be_sent_come_back_byte_for_byte(served, wire, name):
+    choice = {"type": "choice", "criteria": {"other": None, name: "this one"}}
+    served.answer("served.systemone", [0.25, 0.75], question="c")
+    body = {
+        **BODY,
+        "questions": {name: NOUL, "c": choice, "s": {"type": "score", "criteria": ["none", name]}},
+    }
+    answer = wire.ask(body)
+    assert answer.status_code == 200
+    found = json.loads(answer.content)["answers"]
+    assert list(found) == [name, "c", "s"]
+    assert found["c"]["choice"] == name and found["c"]["probabilities"] == {"other": 0.25, name: 0.75}
+    assert found["s"]["legend"] == {"0": "none", "1": name}
+    assert Run.objects.count() == 1
+
+
+def test_choices_of_the_openai_dialect_come_back_byte_for_byte(served, wire):
+    choices = [{"value": "\ud800"}, {"value": "b"}]
+    question = {"type": "choice", "instructions": "Which?", "choices": choices}
+    ask = {"model": "jev-latest", "input": "x", "questions": [question]}
+    answer = wire.ask(ask, path="/v1/decisions")
+    assert answer.status_code == 200 and json.loads(answer.content)["answers"][0]["choice"] == "\ud800"
+
+
+def test_names_that_would_become_one_are_refused(wire):
+    for questions in (
+        {"\x00": NOUL, "\ud800": NOUL},
+        {"q": {**CHOICE, "criteria": {"\x00": None, "\ud800": None}}},
+    ):
+        answer = wire.ask({**BODY, "questions": questions})
+        assert (answer.status_code, answer.json()["detail"]["error_type"]) == (400, "api_usage_error")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        b'{"type": "noul", "instructions": DEEP}',
+        b'{"type": "choice", "criteria": {"a": DEEP, "b": null}}',
+        b'{"type": "score", "criteria": [DEEP, "b"]}',
+    ],
+)
+def test_what_is_asked_as_deep_as_may_be_is_saved_and_can_be_read(wire, question):
+    deep = b"[" * 900 + b'"x"' + b"]" * 900
+    raw = RAW[: RAW.index(b'"questions"')] + b'"questions": {"q": ' + question.replace(b"DEEP", deep) + b"}}"
+    answer = wire.raw(raw)
+    assert answer.status_code == 200
+    run = Run.objects.get()
+    assert wire.raw(b"", f"/api/judgments/runs/{run}/", "GET").status_code == 200
+    assert deep.decode()[200:-200] in json.dumps(run.version.questions).replace('\\"', '"')
+
+
 @pytest.mark.parametrize("path", ["/v1/systemone", "/v1/systemone/", "/v1/decisions", "/v1/decisions/"])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
 def test_other_methods_are_405_in_json(wire, path, method):
