@@ -49,7 +49,10 @@ function follow(bubble) {
   };
   source.addEventListener("message.start", () => { if (isFresh) show(""); isFresh = false; });
   source.addEventListener("delta", (event) => show(told + JSON.parse(event.data).text));
-  source.addEventListener("resync", (event) => show(JSON.parse(event.data).content));
+  source.addEventListener("resync", (event) => {
+    show(JSON.parse(event.data).content);
+    refresh(bubble); // the cards of the events that are gone
+  });
   source.addEventListener("action", (event) => act(bubble, JSON.parse(event.data), () => { if (told) show(told + "\n\n"); }));
   source.addEventListener("approval", () => refresh(bubble));
   source.addEventListener("check_in", (event) => checkIn(bubble, JSON.parse(event.data)));
@@ -115,6 +118,7 @@ async function refresh(bubble) {
     // Only the cards: the words go on where they are.
     now.querySelectorAll(".approval:not(.check-in)").forEach((card) => card.remove());
     fresh.querySelectorAll(".approval").forEach((card) => now.insertBefore(card, now.querySelector("footer")));
+    checkIn(now, JSON.parse(fresh.dataset.checkIn || '{"mode": "ask"}'));
     htmx.process(now);
   } else {
     now.replaceWith(fresh);

@@ -15,7 +15,7 @@ from django.db.models import Q
 from synth.api.endings import reason_of
 from synth.chat import markdown
 from synth.models import Approval, Dialogue, Message, MessageRole, MessageStatus
-from synth.services import branches
+from synth.services import branches, check_ins
 
 SHOWN_CHARS = 200_000
 SHOWN_N = 400  # messages of a page; beyond, a browser is slow to draw it
@@ -55,6 +55,7 @@ class Bubble:
     trouble: str = ""
     actions: list[Done] = field(default_factory=list)
     approvals: list[Question] = field(default_factory=list)
+    check_in: str = ""  # the open card as JSON, as a stream tells of it
     gift: dict[str, str] = field(default_factory=dict)
     n: int = 1
     n_siblings: int = 1
@@ -160,6 +161,8 @@ def _bubble(node: Message, words: Iterable[str] = ()) -> Bubble:
         bubble.trouble = reason_of(node)[1]
     if node.status == MessageStatus.STREAMING:
         bubble.approvals = [_question(row) for row in node.approvals.filter(status="pending")]
+        if card := check_ins.open_card(node.pk):
+            bubble.check_in = json.dumps(card)
     gift = node.metadata.get("gift")
     if kind == "proactive" and isinstance(gift, dict):
         bubble.kind = "gift"

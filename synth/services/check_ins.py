@@ -103,6 +103,12 @@ def shown(card: dict[str, Any]) -> dict[str, Any]:
     return {name: card[name] for name in ("n_calls", "elapsed_s", "mode", "choices")}
 
 
+def open_card(answer_id: int) -> dict[str, Any]:
+    """The card of an answer as viewers are told of it, while it asks; empty otherwise."""
+    card = TurnState.objects.filter(answer=answer_id).values_list("check_in", flat=True).first()
+    return {"message_id": answer_id, **shown(card)} if card and card.get("choices") else {}
+
+
 def _waits(card: dict[str, Any]) -> bool:
     """Whether a choice was made that the turn has not followed, nor its viewers heard of, yet."""
     return card.get("choice") in CHOICES and not card.get("is_applied")

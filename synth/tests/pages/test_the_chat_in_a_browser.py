@@ -165,6 +165,34 @@ def test_axe_finds_nothing_wrong(open_as, world, width):
     assert problems(page) == []
 
 
+def test_a_long_turn_is_asked_about_and_the_card_outlives_its_event(open_as, world):
+    calls = [{"name": "memory_list", "arguments": {}}] * 16
+    at_work = {"content": "Now I write. " * 60, "token_s": 0.2, "tool_calls": calls[:1]}
+    replies = iter([{"content": "I look.", "tool_calls": calls}, at_work])
+    world.scripts["look long"] = lambda _request: next(replies)
+    world.scripts["call_16"] = lambda _request: next(replies, "Stopped.")
+    page = open_as("pia")
+    begin(page)
+    say(page, "look long and hard")
+    card = last(page).locator(".check-in")
+    card.wait_for()
+    assert "16 actions" in card.inner_text() and problems(page) == []
+    code = (
+        "from synth import liveness; from synth.chat import events; from synth.models import Message; "
+        "key = events.stream_key(Message.objects.get(status='streaming').pk); liveness.client().xtrim(key, 1)"
+    )
+    world.tree.manage("shell", "-c", code)
+    page.reload()
+    card.get_by_role("button", name="Stop").click()
+    card.wait_for(state="detached")
+    page.reload()
+    last(page).locator(".words.live:not(:empty)").wait_for()
+    assert not card.is_visible()
+    page.click("#stop")
+    settled(page)
+    assert page.problems == []
+
+
 def test_one_click_checks_the_streams(open_as, world):
     world.scripts["count from one"] = {"content": "one two three four five six seven", "token_s": 0.05}
     world.scripts["very long story"] = {"content": "sea " * 300, "token_s": 0.05}
