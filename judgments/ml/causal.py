@@ -22,6 +22,7 @@ from judgments.questions import Question
 from synth.inference.ml.loading import load_model
 
 MAX_TOKENS = 4_096
+MOST_CHARS = 64  # of one token, about
 PRIOR = 0.5
 KEPT_PRIORS = 4_096
 TEMPERATURE = 1.0
@@ -56,6 +57,10 @@ class CausalReader:
 
     def check(self, state: Any, questions: Sequence[Question]) -> None:
         """TooLong when the state with its longest question is over the limit."""
+        for text in {plain(question.instructions or "") for question in questions}:
+            # Each option repeats it: a long one is not multiplied by all of them first.
+            if len(text) > MOST_CHARS * self.max_tokens or len(self._tokens(text)) > self.max_tokens:
+                raise TooLong(self.max_tokens, max(self.max_tokens + 1, len(text) // MOST_CHARS))
         suffixes = [suffix for question in questions for suffix in _suffixes(question)]
         longest = len(self._prefix(plain(state))) + max(len(self._tokens(suffix)) for suffix in suffixes)
         if longest > self.max_tokens:

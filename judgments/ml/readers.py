@@ -55,14 +55,17 @@ class Readers:
 
     def tokens(self, state: Any, questions: Sequence[Question]) -> int:
         """How many tokens an ask has. TooLong over a limit: nothing is ever cut."""
-        n_state = self.reading.count(plain(state))
+        n_state = self.reading.count(plain(state), MAX_STATE_TOKENS)
         if n_state > MAX_STATE_TOKENS:
             raise TooLong(MAX_STATE_TOKENS, n_state)
+        n_asked = 0
+        for question in questions:
+            for text in _question_texts(question):
+                n_asked += self.reading.count(text, MAX_QUESTION_TOKENS)
+                if n_asked > MAX_QUESTION_TOKENS:
+                    raise TooLong(MAX_QUESTION_TOKENS, n_asked)
         if self.causal is not None and not all(self._has_head(state, q) for q in questions):
             self.causal.check(state, questions)
-        n_asked = sum(self.reading.count(text) for q in questions for text in _question_texts(q))
-        if n_asked > MAX_QUESTION_TOKENS:
-            raise TooLong(MAX_QUESTION_TOKENS, n_asked)
         return n_state + n_asked
 
     def check(self, state: Any, questions: Sequence[Question], only: str) -> None:

@@ -104,7 +104,7 @@ class Runner:
         except CannotRead as error:
             return Problem("not_for_model", str(error))
         except TooLong as error:
-            text = f"At most {error.limit} tokens are read; this one has {error.found}."
+            text = f"At most {error.limit} tokens are read; this one has at least {error.found}."
             return Problem("max_tokens_exceeded", text, error.limit, error.found)
 
     def _reader(self, readers: Readers, model: str) -> str:

@@ -112,6 +112,18 @@ def test_a_state_over_its_limit_is_refused(reader):
         Readers(reading(), causal=reader).tokens("x" * MAX_TOKENS, [question(NOUL)])
 
 
+def test_long_instructions_are_refused_before_each_option_repeats_them(reader, monkeypatch):
+    read = []
+    tokens = reader._tokens
+    monkeypatch.setattr(reader, "_tokens", lambda text: read.append(len(text)) or tokens(text))
+    options = {str(n): None for n in range(200)}
+    for n_chars in (MAX_TOKENS + 1, 1_000_000):
+        asked = {"type": "choice", "instructions": "x" * n_chars, "criteria": options}
+        with pytest.raises(TooLong, match=str(MAX_TOKENS)):
+            reader.check("short", [question(asked)])
+    assert sum(read) < 10 * MAX_TOKENS
+
+
 def test_no_text_is_longer_than_the_model_was_made_for():
     reader = CausalReader(tiny(places=200), Letters(), "tiny")
     with pytest.raises(TooLong, match="at most 200"):

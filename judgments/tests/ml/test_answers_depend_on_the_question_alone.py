@@ -111,6 +111,33 @@ def test_a_state_over_the_limit_is_refused_with_the_limit(readers):
         readers.tokens("x" * (MAX_STATE_TOKENS + 1), [question(CHOICE)])
 
 
+@pytest.mark.parametrize("place", ["state", "instructions", "options"])
+def test_megabytes_are_refused_after_a_part_of_them(readers, monkeypatch, place):
+    from judgments.ml.encoders import Encoder
+    from judgments.ml.encoding import TooLong
+
+    counted = []
+    ids = Encoder.ids
+
+    def count(self, text):
+        counted.append(len(text))
+        return ids(self, text)
+
+    monkeypatch.setattr(Encoder, "ids", count)
+    long = "x" * 1_000_000
+    wire = {**CHOICE, "instructions": long} if place == "instructions" else CHOICE
+    if place == "options":
+        wire = {**CHOICE, "criteria": {f"{n}": "x" * 10_000 for n in range(100)}}
+    with pytest.raises(TooLong):
+        readers.tokens(long if place == "state" else "short", [question(wire)])
+    assert sum(counted) < 150_000
+
+
+@pytest.mark.parametrize("n", [8_192, 8_193, 16_384, 30_000])
+def test_tokens_are_counted_exactly_up_to_the_limit(readers, n):
+    assert readers.reading.count("x" * n, 32_768) == n
+
+
 def test_the_end_of_a_long_state_is_read(readers):
     start = "nothing here " * 60
     a = by_name(readers, f"{start} {'z' * 400}", question(CHOICE))
