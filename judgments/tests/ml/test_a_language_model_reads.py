@@ -115,7 +115,12 @@ def test_a_state_over_its_limit_is_refused(reader):
 def test_long_instructions_are_refused_before_each_option_repeats_them(reader, monkeypatch):
     read = []
     tokens = reader._tokens
-    monkeypatch.setattr(reader, "_tokens", lambda text: read.append(len(text)) or tokens(text))
+
+    def count(text):
+        read.append(len(text))
+        return tokens(text)
+
+    monkeypatch.setattr(reader, "_tokens", count)
     options = {str(n): None for n in range(200)}
     for n_chars in (MAX_TOKENS + 1, 1_000_000):
         asked = {"type": "choice", "instructions": "x" * n_chars, "criteria": options}
