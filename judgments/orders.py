@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judgments.questions import Question
+from judgments.typed import likeliest
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def average(found: Sequence[Mapping[str, float]]) -> Averaged:
         raise ValueError("the orders must have the same options")
     n = len(found)
     mean = {name: sum(one[name] for one in found) / n for name in found[0]}
-    top = max(mean, key=mean.__getitem__)
+    top = likeliest(mean)
     distances = [sum(abs(one[name] - p) for name, p in mean.items()) / 2 for one in found]
-    flips = sum(max(one, key=one.__getitem__) != top for one in found) / n
+    flips = sum(likeliest(one) != top for one in found) / n
     return Averaged(mean, sum(distances) / n, flips, n)

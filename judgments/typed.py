@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from judgments.questions import Question
 
+_EQUAL = 1e-6  # the last bits of two equals differ with their places
+
 
 class Answer:
     """What every answer exposes; parts that its type doesn't have are None, or {} for the maps."""
@@ -125,9 +127,14 @@ def typed_answer(question: Question, numbers: float | Sequence[float]) -> Answer
     values = [_unit(float(p)) for p in numbers]
     probabilities = dict(zip(question.options, values, strict=True))
     if question.type == "choice":
-        top = max(probabilities, key=probabilities.__getitem__)
-        return ChoiceAnswer(top, probabilities, choice_confidence(values))
+        return ChoiceAnswer(likeliest(probabilities), probabilities, choice_confidence(values))
     return ScoreAnswer(expected_score(values), legend(question), probabilities, score_confidence(values))
+
+
+def likeliest(probabilities: Mapping[str, float]) -> str:
+    """The most likely option; of equals the first by name, because their order must not move an answer."""
+    least = max(probabilities.values()) - _EQUAL
+    return min(name for name, p in probabilities.items() if p >= least)
 
 
 def renamed(answer: Answer, question: Question) -> Answer:

@@ -193,6 +193,7 @@ def test_names_that_no_host_could_be_sent_come_back_byte_for_byte(served, wire, 
 
 
 def test_choices_of_the_openai_dialect_come_back_byte_for_byte(served, wire):
+    served.answer("served.decisions", [0.75, 0.25])
     choices = [{"value": "\ud800"}, {"value": "b"}]
     question = {"type": "choice", "instructions": "Which?", "choices": choices}
     ask = {"model": "jev-latest", "input": "x", "questions": [question]}

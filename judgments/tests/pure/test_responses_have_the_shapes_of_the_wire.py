@@ -38,6 +38,15 @@ def test_a_response_passes_the_public_checks_byte_for_byte():
     assert validate_success({"questions": QUESTIONS}, shown(200, body())) == []
 
 
+@pytest.mark.parametrize("numbers", [{"yes": 0.5, "no": 0.5}, {"c": 0.4, "b": 0.4 + 1e-9, "a": 0.2}])
+def test_between_equals_the_order_of_options_does_not_decide(numbers):
+    picked = set()
+    for names in (list(numbers), list(numbers)[::-1]):
+        question = wire.Question("q", "choice", "Which?", dict.fromkeys(names))
+        picked.add(typed_answer(question, [numbers[name] for name in names]).choice)
+    assert len(picked) == 1
+
+
 def test_our_extras_are_all_prefixed():
     assert body()["answers"]["yes"] == {"type": "noul", "noul": 0.25, "x_calibrated": False}
     assert body()["x_reader"] == "stub"

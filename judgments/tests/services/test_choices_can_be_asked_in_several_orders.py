@@ -90,6 +90,11 @@ def test_an_order_without_an_answer_fails_the_ask(pick):
     assert Run.objects.get().failure == "bad_answer"
 
 
+def test_a_flat_answer_flips_in_no_order():
+    found = orders.average([{"a": 0.5, "b": 0.5}, {"b": 0.5, "a": 0.5}])
+    assert (found.flips, found.instability) == (0, 0)
+
+
 def test_by_default_a_choice_is_asked_once(pick):
     settings.change(NAME, {"n_orders": 1}, by=None, door="command")
     asked: list[Ask] = []
