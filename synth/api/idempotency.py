@@ -59,6 +59,12 @@ def once(request: Request, effect: Callable[[], Response]) -> Response:
         return undo.answer
 
 
+def forget(request: Request, body: Any) -> None:
+    """Let the request's key begin anew, if this is the answer that is kept under it."""
+    kept = IdempotentAnswer.objects.filter(actor_id=request.user.pk, key=read_key(request) or "")
+    kept.filter(body=body).delete()
+
+
 def _first_or_kept(request: Request, key: str, effect: Callable[[], Response]) -> Response:
     digest = _digest(request)
     kept, is_first = IdempotentAnswer.objects.get_or_create(

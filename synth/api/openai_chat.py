@@ -19,10 +19,11 @@ from synth.api import errors
 from synth.api.base import Api
 from synth.api.dialogues import may_chat
 from synth.api.handoff import handoff, is_fronted
+from synth.api.idempotency import forget, once
 from synth.api.openapi import REFUSALS
 from synth.api.tickets import AnyAccept
-from synth.errors import DomainError, Unavailable
-from synth.models import Agent
+from synth.errors import Conflict, DomainError, Unavailable
+from synth.models import Agent, Message, MessageStatus
 from synth.openai import body, chunks, frontends
 from synth.openai.body import Asked, BadRequest
 from synth.services import client_threads
@@ -83,7 +84,7 @@ class ChatCompletionsView(Api):
             return _at_once(asked, model, frontends.answer(chore, asked))
         if not is_fronted(request):
             raise Unavailable("This server cannot stream.", code="no_stream_here")
-        answer = client_threads.begin(self.caller, agent, asked).answer
+        answer = self._begun(agent, asked)
         kind = "openai-sse" if asked.is_stream else "openai-json"
         order = handoff(
             request, kind, answer=answer.pk, model=model, created=int(answer.at.timestamp()),
@@ -91,6 +92,22 @@ class ChatCompletionsView(Api):
         )  # fmt: skip
         assert order is not None
         return order
+
+    def _begun(self, agent: Agent, asked: Asked) -> Message:
+        """The place of the answer; with a known Idempotency-Key the answer it has, unless that failed."""
+
+        def begin() -> Response:
+            return Response({"message": {"id": client_threads.begin(self.caller, agent, asked).answer.pk}})
+
+        kept = once(self.request, begin).data
+        answer = Message.objects.filter(pk=kept["message"]["id"]).first()
+        if answer is not None and answer.status == MessageStatus.FAILED:
+            forget(self.request, kept)
+            kept = once(self.request, begin).data
+            answer = Message.objects.filter(pk=kept["message"]["id"]).first()
+        if answer is None:
+            raise Conflict("The dialogue was deleted meanwhile.", code="dialogue_gone")
+        return answer
 
     def _agent(self, slug: str) -> Agent:
         found = None

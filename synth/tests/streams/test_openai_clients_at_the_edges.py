@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from synth.chat.publishing import Publisher, courier
-from synth.models import Message, TurnState
-from synth.services import turn_ends
+from synth.models import Dialogue, IdempotentAnswer, Message, TurnState
+from synth.services import dialogues, turn_ends
 from synth.tests.streams.served import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
@@ -106,3 +106,42 @@ def test_a_body_that_never_comes_whole_is_not_acted_on(web, agent, bearer):
     client.connection.close()
     assert eventually(lambda: web.n_open() == 0)
     assert not Message.objects.exists()
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_request_sent_again_under_its_key_is_answered_once(web, agent, bearer, is_stream):
+    request = {**HI, "stream": is_stream}
+    told = []
+    for _ in range(2):
+        client = web.open("POST", URL, request, Idempotency_Key="k1", **bearer)
+        if not told:
+            write(placed(), "Hello ", "you.")
+        with client:
+            told.append((client.status, client.rest()))
+    assert told[0] == told[1] and told[0][0] == 200
+    assert (Dialogue.objects.count(), Message.objects.count()) == (1, 2)
+    other = {**request, "messages": [{"role": "user", "content": "Bye."}]}
+    status, _, raw = web.ask("POST", URL, other, Idempotency_Key="k1", **bearer)
+    assert (status, json.loads(raw)["error"]["code"]) == (422, "idempotency_key_reused")
+
+
+def test_a_request_that_failed_is_tried_again_under_its_key(web, agent, bearer):
+    client = web.open("POST", URL, HI, Idempotency_Key="k1", **bearer)
+    answer = placed()
+    turn_ends.fail(answer, "", {"reason": "llm_unreachable"})
+    turn_ends.tell(Publisher(answer.pk), answer)
+    with client:
+        assert client.status == 503
+    again = web.open("POST", URL, HI, Idempotency_Key="k1", **bearer)
+    write(placed(), "Hello.")
+    with again:
+        assert json.loads(again.rest())["choices"][0]["message"]["content"] == "Hello."
+
+
+def test_of_a_deleted_dialogue_nothing_is_kept_under_the_key(web, agent, bearer):
+    client = web.open("POST", URL, HI, Idempotency_Key="k1", **bearer)
+    write(placed(), "Hello.")
+    with client:
+        assert client.status == 200
+    dialogues.delete(Dialogue.objects.get())
+    assert not IdempotentAnswer.objects.exists()
