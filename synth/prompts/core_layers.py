@@ -7,7 +7,8 @@ from typing import Any
 from synth.prompts.fencing import neutralise
 from synth.prompts.layers import PURPOSES, Layer, LayerContext, Volatility, register
 
-PERSONA_BUDGET = 32_000  # characters
+# Above what the longest persona can become when it is made inert: without it an agent would be nobody.
+PERSONA_BUDGET = 320_000  # characters
 LIST_BUDGET = 2_000
 
 
