@@ -60,4 +60,7 @@ def _calls(raw: str) -> tuple[ToolCall, ...]:
         if not isinstance(found, dict):
             return ()
         items.append({"name": found.get("name"), "arguments": found.get("arguments")})
-    return read_calls({"tool_calls": items})
+    try:
+        return read_calls({"tool_calls": items})
+    except RecursionError:  # what was read just so cannot be written
+        return ()

@@ -8,6 +8,7 @@ from typing import Any
 from synth.llm.marked_calls import OPEN
 
 Messages = list[dict[str, Any]]
+MAX_DEPTH = 100  # of a call's arguments
 
 
 class Unfit(ValueError):
@@ -89,9 +90,24 @@ def _with_objects(message: dict[str, Any]) -> dict[str, Any]:
         return message
     calls = []
     for call in message["tool_calls"]:
-        try:
-            arguments = json.loads(call["function"]["arguments"])
-        except ValueError:
-            arguments = {}
-        calls.append({**call, "function": {**call["function"], "arguments": arguments}})
+        function = {**call["function"], "arguments": _arguments(call["function"]["arguments"])}
+        calls.append({**call, "function": function})
     return {**message, "tool_calls": calls}
+
+
+def _arguments(text: str) -> Any:
+    """The value of a call's arguments; {} for what is no JSON, or nested deeper than templates write."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    level = [found]
+    for _ in range(MAX_DEPTH):
+        level = [inner for one in level if isinstance(one, dict | list) for inner in _inside(one)]
+        if not level:
+            return found
+    return {}
+
+
+def _inside(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value

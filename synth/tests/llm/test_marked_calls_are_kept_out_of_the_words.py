@@ -39,6 +39,13 @@ def test_marks_around_something_else_are_words(inside):
     assert read(f"So {OPEN}{inside}") == (f"So {OPEN}{inside}", [])
 
 
+def test_arguments_at_the_depth_where_reading_and_writing_end_are_words_or_a_call():
+    for depth in range(880, 1_010, 2):
+        arguments = '{"a": ' * depth + "1" + "}" * depth
+        raw = f'So {OPEN}{{"name": "bell_ring", "arguments": {arguments}}}'
+        assert read(raw) in ((raw, []), ("So ", [("bell_ring", arguments)]))
+
+
 def test_a_call_may_lack_its_end_mark():
     assert read(CALL.removesuffix(CLOSE))[1] == [("bell_ring", '{"times": 2}')]
 

@@ -178,6 +178,16 @@ def test_calls_and_their_results_stand_in_the_prompt(model):
     assert '"arguments": {"times": 2}' in text and "tool\nrang" in text and "<tools>" in text
 
 
+@pytest.mark.parametrize("depth", [90, 200, 600, 900, 100_000])
+def test_a_call_of_any_depth_leaves_its_dialogue_readable(model, depth):
+    from synth.llm.ml import prompting
+
+    call = {"id": "a", "function": {"name": "bell_ring", "arguments": '{"a": ' * depth + "1" + "}" * depth}}
+    told = [*HI, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    text = model.tokenizer.decode(prompting.tokens(model.tokenizer, told, []))
+    assert "bell_ring" in text and ('{"a": ' * 90 in text) is (depth == 90)
+
+
 def test_what_looks_like_the_models_own_marks_ends_no_message(model):
     from synth.llm.ml import prompting
 
