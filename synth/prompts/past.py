@@ -1,11 +1,13 @@
 """Which self said this: the prompt an agent had at some instant, exact where a call is on record.
 
 Exact means the parts of the nearest call at or before the instant. Where there was none, today's layers are
-rendered for that instant and the answer says `reconstructed`.
+rendered for that instant and the answer says `reconstructed`. What one person's program or turn added to a
+call is shown only where their dialogue is asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,9 @@ from synth.prompts.layers import Volatility, registered
 
 if TYPE_CHECKING:
     from synth.models import Agent, Person
+
+
+PRIVATE = ("client", "turn_openers")  # parts that come with one person's turn
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,8 @@ def as_of(
     call = calls.order_by("-at", "-id").first()
     if call is None:
         return AsOf(assemble(agent, purpose, at, person, dialogue), reconstructed=True)
-    return AsOf(_prompt_of(call), reconstructed=False, call_id=call.id, call_at=call.at)
+    prompt = _prompt_of(call, hidden=PRIVATE if dialogue is None else ())
+    return AsOf(prompt, reconstructed=False, call_id=call.id, call_at=call.at)
 
 
 def describe(
@@ -82,9 +88,10 @@ def _layer(part: Part) -> dict[str, Any]:
     }
 
 
-def _prompt_of(call: LlmCall) -> Prompt:
+def _prompt_of(call: LlmCall, hidden: Collection[str]) -> Prompt:
     """The layers of a saved call. The fingerprint is the call's own, also after a part was forgotten."""
-    rows = LlmCallPart.objects.filter(call=call, role="system", layer__gt="").select_related("part")
+    rows = LlmCallPart.objects.filter(call=call, role="system", layer__gt="").exclude(layer__in=hidden)
+    rows = rows.select_related("part")
     known = {layer.name: layer.volatility for layer in registered()}
     parts = [
         Part(row.layer, known.get(row.layer, Volatility.TURN).name, row.part.text, len(row.part.text))
