@@ -21,6 +21,7 @@ REPLY_S = 60
 BOUND = 256  # asks that may wait, all priorities together
 CHARS_PER_TOKEN = 3
 STREAMED = frozenset({"generate"})  # kinds answered piece by piece, each ask by itself
+MOST = 1e12  # of a deadline or a size: more is no number of ours
 MAX_UNREAD = 2_048  # pieces; whoever leaves more unread is gone
 
 
@@ -81,7 +82,9 @@ def read_envelope(raw: str) -> Envelope | None:
     except (ValueError, TypeError, RecursionError):
         return None
     texts, numbers = (found.id, found.kind, found.digest), (found.deadline, found.size)
-    is_sound = all(isinstance(one, str) for one in texts) and all(isinstance(n, int | float) for n in numbers)
+    is_sound = all(isinstance(one, str) for one in texts) and all(
+        isinstance(n, int | float) and abs(n) < MOST for n in numbers
+    )
     return found if is_sound and isinstance(found.payload, dict) else None
 
 

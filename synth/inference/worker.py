@@ -81,6 +81,9 @@ class Serving:
                 except redis.RedisError as error:
                     log.warning("inference_redis", error=str(error))
                     self.stop.wait(IDLE_S)
+                except Exception:  # noqa: BLE001 - what one take held must not end all others
+                    log.exception("inference_turn_broke")
+                    self.stop.wait(NICE_AFTER_S)
         finally:
             self._quit.set()
             signing.join(timeout=5)

@@ -10,7 +10,7 @@ import pytest
 
 from synth.inference import queue, wire
 from synth.inference.runners import Stub
-from synth.tests.llm.local import scripted, served
+from synth.tests.llm.local import scripted, served, until
 
 SOUND = wire.envelope("a" * 32, "stub", {}, time.time() + 60)
 NO_ASKS = [
@@ -21,6 +21,9 @@ NO_ASKS = [
     replace(SOUND, kind=["stub"]).dumps(),  # type: ignore[arg-type]
     replace(SOUND, digest={}).dumps(),  # type: ignore[arg-type]
     replace(SOUND, payload=[]).dumps(),  # type: ignore[arg-type]
+    replace(SOUND, deadline=float("inf")).dumps(),
+    replace(SOUND, deadline=1e300).dumps(),
+    replace(SOUND, size=float("nan")).dumps(),  # type: ignore[arg-type]
 ]
 
 
@@ -29,6 +32,14 @@ def test_the_loop_answers_what_comes_after_it(priority):
     with served(stub=Stub):
         queue.client().rpush(wire.queue_key(priority), *NO_ASKS)
         assert queue.ask("stub", {"n": 1}, deadline=time.time() + 20, priority=priority)["echo"] == {"n": 1}
+
+
+@pytest.mark.parametrize("raw", [b"\xed\xa0\x80", replace(SOUND, id="\ud800").dumps()])
+def test_what_breaks_a_take_ends_that_take_alone(raw):
+    with served(stub=Stub):
+        queue.client().rpush(wire.queue_key("IMPORTANT"), raw)
+        until(lambda: not queue.client().llen(wire.queue_key("IMPORTANT")))
+        assert queue.ask("stub", {"n": 1}, deadline=time.time() + 20)["echo"] == {"n": 1}
 
 
 @pytest.mark.parametrize(
