@@ -121,29 +121,27 @@ class _Says(Api):
 
     def begun(self, dialogue: Dialogue, values: dict[str, Any]) -> Message:
         """The saved place of the answer, which a worker fills; with a known key the answer it has."""
-        person, caller = self.caller.person, self.caller
+        person, caller, key = self.caller.person, self.caller, read_key(self.request) or ""
         parent = self._parent(dialogue, values)
         if "content" in values:
             place = turns.Place(parent, "parent" in values and parent is None)
-            key = read_key(self.request) or ""
             return turns.begin(dialogue, person, values["content"], place, caller=caller, key=key).answer
         if parent is None:
             raise Invalid("This field is required.", field="content")
-        return turns.begin_retake(dialogue, person, parent, caller=caller).answer
+        return turns.begin_retake(dialogue, person, parent, caller=caller, key=key).answer
 
     def answered(self, dialogue: Dialogue, values: dict[str, Any]) -> Message:
         """The whole answer, made in this thread."""
-        person, caller = self.caller.person, self.caller
+        person, caller, key = self.caller.person, self.caller, read_key(self.request) or ""
         parent = self._parent(dialogue, values)
         if "content" in values:
             at_root = "parent" in values and parent is None
-            key = read_key(self.request) or ""
             return turns.take(
                 dialogue, person, values["content"], parent, at_root=at_root, caller=caller, key=key
             )
         if parent is None:
             raise Invalid("This field is required.", field="content")
-        return turns.retake(dialogue, person, parent, caller=caller)
+        return turns.retake(dialogue, person, parent, caller=caller, key=key)
 
     def _parent(self, dialogue: Dialogue, values: dict[str, Any]) -> Message | None:
         if values.get("parent") is None:

@@ -83,7 +83,8 @@ class Message(Leased):
     while a person is asked for an approval (then `due_at` is when that runs out). A leased one is being
     written, its content saved every few seconds; when the lease runs out it is settled as failed.
     `fingerprint` names the prompt of an answer. At most one answer streams in a dialogue. `dedupe_key` makes
-    saving safe to repeat: `post:<Idempotency-Key>` of a person's message, `node:<key>` of a proactive one.
+    saving safe to repeat: `post:<Idempotency-Key>` of a person's message, or of an answer that was asked for
+    anew, `node:<key>` of a proactive one.
     """
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="messages")

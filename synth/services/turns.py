@@ -101,13 +101,15 @@ def begin_retake(
     caller: Caller | None = None,
     door: str = "chat",
     client: Mapping[str, Any] | None = None,
+    key: str = "",
 ) -> Opened:
-    """Have an earlier message of a person answered anew; the new answer is a sibling. Raises like `begin`.
+    """Have an earlier message of a person answered anew; the new answer is a sibling. As `begin`, also the
+    `key`.
 
     Nobody has just said it, so openers do not look at it again.
     """
     terms = _Terms(person, caller, door, client or {}, is_here=False)
-    return _again(dialogue, message, terms)
+    return _again(dialogue, message, terms, key)
 
 
 def take(
@@ -132,10 +134,17 @@ def take(
 
 
 def retake(
-    dialogue: Dialogue, person: Person, message: Message, door: str = "chat", *, caller: Caller | None = None
+    dialogue: Dialogue,
+    person: Person,
+    message: Message,
+    door: str = "chat",
+    *,
+    caller: Caller | None = None,
+    key: str = "",
 ) -> Message:
     """`begin_retake`, run in this thread. Raises like `take`."""
-    return _run_here(_again(dialogue, message, _Terms(person, caller, door, {}, is_here=True)), person)
+    opened = _again(dialogue, message, _Terms(person, caller, door, {}, is_here=True), key)
+    return opened.answer if opened.is_replayed else _run_here(opened, person)
 
 
 def request_stop(answer_id: int, reason: str, by: Person | None = None) -> None:
@@ -212,17 +221,50 @@ def _say(
     return opened
 
 
-def _again(dialogue: Dialogue, message: Message, terms: _Terms) -> Opened:
+def _again(dialogue: Dialogue, message: Message, terms: _Terms, key: str = "") -> Opened:
     with transaction.atomic():
+        if key and (earlier := _retaken(dialogues.lock(dialogue.pk), message, key, terms)):
+            return earlier
         _refuse_full(terms)
         row = _ready(dialogue)
         said = _of(row, message)
         if said.role != MessageRole.USER:
             raise Invalid("Only what a person said can be answered anew.", field="parent")
-        opened = _placeholder(row, said, terms, is_retake=True)
+        opened = _placeholder(row, said, terms, is_retake=True, key=key)
         faults.point("turns.open.before")
     faults.point("turns.open.after")
     return opened
+
+
+def _retaken(row: Dialogue, said: Message, key: str, terms: _Terms) -> Opened | None:
+    """What this key had answered anew before; one that failed gives the key back for a new try."""
+    dialogues.settle_crashed(now(), row)
+    answer = Message.objects.filter(dialogue=row, dedupe_key=f"post:{key}").first()
+    if answer is None:
+        return None
+    asked = answer.parent
+    while asked is not None and asked.role != MessageRole.USER:
+        asked = asked.parent
+    if answer.role != MessageRole.ASSISTANT or asked is None or asked.pk != said.pk:
+        raise _reused()
+    if answer.status in _alive(terms):
+        return Opened(row, asked, answer, is_replayed=True)
+    Message.objects.filter(pk=answer.pk).update(dedupe_key="")
+    return None
+
+
+def _alive(terms: _Terms) -> tuple[MessageStatus, ...]:
+    """What an answer can be for a repeated request to get it; who waits here cannot wait elsewhere."""
+    ended = (MessageStatus.COMPLETE, MessageStatus.CANCELLED)
+    return ended if terms.is_here else (*ended, MessageStatus.STREAMING)
+
+
+def _reused() -> Refused:
+    return Refused(
+        "This key came with another request before.",
+        code="idempotency_key_reused",
+        field="Idempotency-Key",
+    )
 
 
 def _earlier(row: Dialogue, key: str, request: str, terms: _Terms) -> Opened | None:
@@ -234,16 +276,10 @@ def _earlier(row: Dialogue, key: str, request: str, terms: _Terms) -> Opened | N
     if said is None:
         return None
     if said.metadata.get("request") != request:
-        raise Refused(
-            "This key came with another request before.",
-            code="idempotency_key_reused",
-            field="Idempotency-Key",
-        )
+        raise _reused()
     dialogues.settle_crashed(now(), row)
     answer = Message.objects.filter(dialogue=row, pk=said.metadata.get("answer")).first()
-    ended = (MessageStatus.COMPLETE, MessageStatus.CANCELLED)
-    alive = ended if terms.is_here else (*ended, MessageStatus.STREAMING)
-    if answer is not None and answer.status in alive:
+    if answer is not None and answer.status in _alive(terms):
         return Opened(row, said, answer, is_replayed=True)
     _refuse_full(terms)
     _ready(row)
@@ -287,7 +323,9 @@ def _of(row: Dialogue, message: Message) -> Message:
     return found
 
 
-def _placeholder(row: Dialogue, said: Message, terms: _Terms, *, is_retake: bool = False) -> Opened:
+def _placeholder(
+    row: Dialogue, said: Message, terms: _Terms, *, is_retake: bool = False, key: str = ""
+) -> Opened:
     """The answer's place: leased where the turn runs at once, else waiting for a worker."""
     leased: dict[str, Any] = {"attempt": 1, "lease_until": now() + timedelta(seconds=leases.LEASE_S)}
     answer = Message.objects.create(
@@ -295,6 +333,7 @@ def _placeholder(row: Dialogue, said: Message, terms: _Terms, *, is_retake: bool
         parent=said,
         role=MessageRole.ASSISTANT,
         status=MessageStatus.STREAMING,
+        dedupe_key=f"post:{key}" if key else "",
         **(leased if terms.is_here else {}),
     )
     caller = terms.caller

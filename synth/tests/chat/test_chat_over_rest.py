@@ -137,6 +137,25 @@ def test_a_key_says_it_once_and_answers_it_once(client, begun):
     assert client.post("/api/chat/", {}, headers={"Idempotency-Key": "x" * 201}).status_code == 400
 
 
+def test_a_key_has_a_message_answered_anew_once(client, begun):
+    first = say(client, begun["id"], "Hi", "Hello.", headers={"Idempotency-Key": "k1"}).json()["message"]
+    headers = {"Idempotency-Key": "k2"}
+    lost = say(client, begun["id"], None, {"status": 503}, parent=first["parent"], headers=headers)
+    assert lost.status_code == 503
+    anew = say(client, begun["id"], None, "Hello!", parent=first["parent"], headers=headers).json()
+    again = say(client, begun["id"], None, "Never asked.", parent=first["parent"], headers=headers).json()
+    assert anew == again and anew["message"]["content"] == "Hello!"
+    assert Message.objects.filter(role="assistant", status="complete").count() == 2
+    other = say(client, begun["id"], "Ho", "Hm.").json()["message"]["parent"]
+    for values in ({"parent": other}, {"content": "Hi"}):
+        reused = client.post("/api/chat/", {"dialogue": begun["id"], **values}, headers=headers)
+        assert (reused.status_code, reused.json()["error"]["code"]) == (422, "idempotency_key_reused")
+    said = client.post(
+        "/api/chat/", {"dialogue": begun["id"], "parent": other}, headers={"Idempotency-Key": "k1"}
+    )
+    assert (said.status_code, said.json()["error"]["code"]) == (422, "idempotency_key_reused")
+
+
 def test_a_running_turn_is_409_with_who_and_when_and_nothing_is_put_away(client, begun):
     Message.objects.create(
         dialogue_id=begun["id"], role="assistant", status="streaming", lease_until="2999-01-01T00:00Z"

@@ -111,7 +111,7 @@ def test_a_body_that_never_comes_whole_is_not_acted_on(web, agent, bearer):
 @pytest.mark.parametrize("is_stream", [False, True])
 def test_a_request_sent_again_under_its_key_is_answered_once(web, agent, bearer, is_stream):
     request = {**HI, "stream": is_stream}
-    told = []
+    told: list[tuple[int, bytes]] = []
     for _ in range(2):
         client = web.open("POST", URL, request, Idempotency_Key="k1", **bearer)
         if not told:
