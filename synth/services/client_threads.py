@@ -19,7 +19,7 @@ from django.utils.timezone import now
 from synth import actions
 from synth.chat import history
 from synth.errors import Conflict
-from synth.models import Agent, ClientThread, Dialogue, Message, MessageRole, MessageStatus, Person
+from synth.models import Agent, ClientThread, Dialogue, Message, MessageRole, Person
 from synth.openai import body
 from synth.openai.body import Asked, Sent, Split
 from synth.openai.chunks import BETWEEN, without_notices
@@ -30,6 +30,17 @@ from synth.services.turns import Opened, Place
 DOOR = "openai"
 MAX_TRIES = 50  # answers of one message that are looked at
 MAX_ALIKE = 16  # talks with the same words so far that are told apart by their answers
+
+# However long the talk went on: what stands below other words of the person answers these.
+_ANSWERS = """
+WITH RECURSIVE below AS (
+    SELECT id FROM synth_message WHERE parent_id = %(said)s AND role <> 'user'
+    UNION ALL
+    SELECT m.id FROM synth_message m JOIN below ON m.parent_id = below.id WHERE m.role <> 'user'
+)
+SELECT m.* FROM below JOIN synth_message m ON m.id = below.id
+WHERE m.role = 'assistant' AND m.status IN ('complete', 'cancelled') ORDER BY m.id DESC LIMIT %(limit)s
+"""
 
 
 def begin(caller: Caller, agent: Agent, asked: Asked) -> Opened:
@@ -106,14 +117,8 @@ def _places(prefix: str) -> list[str]:
 
 def _answer(said: Message, given: Sent) -> Message | None:
     """The saved answer to `said` with the words, or the calls, that the client has."""
-    tries = Message.objects.filter(
-        dialogue_id=said.dialogue_id,
-        role=MessageRole.ASSISTANT,
-        pk__gt=said.pk,
-        status__in=[MessageStatus.COMPLETE, MessageStatus.CANCELLED],
-    ).order_by("-pk")[:MAX_TRIES]
     words = without_notices(given.text)
-    for row in tries:
+    for row in Message.objects.raw(_ANSWERS, {"said": said.pk, "limit": MAX_TRIES}):
         texts = _texts(row, said)
         if texts is None:
             continue

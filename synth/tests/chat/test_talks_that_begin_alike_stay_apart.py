@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synth.models import ClientThread
+from synth.models import ClientThread, Message
 from synth.openai import body
 from synth.schemas import Caller
 from synth.services import client_threads
@@ -40,3 +40,18 @@ def test_more_than_are_told_apart_take_the_place_of_the_oldest(person, agent):
         said = {"role": "assistant", "content": f"Answer {n - 1}."}
         later = begin(person, agent, HI, said, {"role": "user", "content": "more"})
     assert later.said.parent_id == all_of_them[-1].answer.pk
+
+
+def test_an_early_message_of_a_long_talk_is_edited_where_it_stands(person, agent):
+    with served("First.", "Edited."):
+        opened = begin(person, agent, HI)
+        tip = opened.answer
+        for n in range(client_threads.MAX_TRIES + 5):
+            said = Message(dialogue=tip.dialogue, parent=tip, role="user", author=person, content=f"No. {n}")
+            said.save()
+            tip = Message(dialogue=tip.dialogue, parent=said, role="assistant", content=f"Yes. {n}")
+            tip.save()
+        first = {"role": "assistant", "content": "First."}
+        later = begin(person, agent, HI, first, {"role": "user", "content": "another way"})
+    assert later.dialogue == opened.dialogue
+    assert later.said.parent_id == opened.answer.pk
