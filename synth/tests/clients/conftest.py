@@ -61,7 +61,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     made: list[World] = []
     with ScriptedHost(lambda request: made[0](request)) as host:
         env = {
-            "LLM_BASE_URL": host.base_url, "LLM_MODEL": "scripted", "RATE_PER_KEY": "0", "CHECK_IN_EVERY": "16",
+            "LLM_BASE_URL": host.base_url, "LLM_MODEL": "scripted",
+            "RATE_PER_KEY": "0", "CHECK_IN_EVERY": "16",
         }  # fmt: skip
         tree = Tree(tmp_path_factory.mktemp("clients") / "home", script=REAL, **env)
         made.append(World(tree, host, scripts))
