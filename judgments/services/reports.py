@@ -79,12 +79,11 @@ def report(
     check_name(name)
     since = at - timedelta(days=days)
     groups = report_sql.groups(name, since, key_id)
-    versions = {
-        row.pk: row for row in JudgmentVersion.objects.filter(pk__in={group.version_id for group in groups})
-    }
+    shown = sorted(groups, key=lambda group: -group.n_runs)[:MAX_GROUPS]
+    # Only these: a client may have worded each of thousands of asks anew, at megabytes each.
+    versions = JudgmentVersion.objects.in_bulk({group.version_id for group in shown})
     labelled = report_sql.labelled(name, since, key_id)
     bins = _histograms(versions, since)
-    shown = sorted(groups, key=lambda group: -group.n_runs)[:MAX_GROUPS]
     return {
         "judgment": name,
         "days": days,
@@ -97,7 +96,7 @@ def report(
 
 def _histograms(versions: dict[int, JudgmentVersion], since: datetime) -> dict[tuple[Any, ...], list[int]]:
     found: dict[tuple[Any, ...], list[int]] = {}
-    for version in sorted(versions.values(), key=lambda row: -row.pk)[:MAX_GROUPS]:
+    for version in versions.values():
         for question_id, question in list(version.questions.items())[:MAX_QUESTIONS]:
             counted = report_sql.histogram(version, question_id, question, since, metrics.HISTOGRAM_BINS)
             found |= {(version.pk, *key, question_id): bins for key, bins in counted.items()}

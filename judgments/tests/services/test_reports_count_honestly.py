@@ -51,6 +51,17 @@ def test_a_report_counts_what_happened(judgments, rain):
     assert question["dial"]["threshold"] == 0.9 and question["dial"]["coverage"] == 0.75
 
 
+def test_of_many_wordings_the_most_used_are_shown_with_their_histograms(judgments):
+    registry.declare("weather.worded", questions=lambda s: {"q": {"type": "noul", "instructions": s}})
+    judgments.answer("weather.worded", 0.95)
+    wordings = [str(n) for n in range(reports.MAX_GROUPS + 1)]
+    for wording in [*wordings, wordings[0]]:
+        judge("weather.worded", wording, session=S)
+    found = the_report("weather.worded")
+    assert (found["n_groups"], len(found["groups"])) == (reports.MAX_GROUPS + 1, reports.MAX_GROUPS)
+    assert [group["questions"]["q"]["histogram"][9] for group in found["groups"]] == [2] + [1] * 39
+
+
 def test_the_last_label_counts(judgments, rain):
     run_id = ask(judgments, rain, 0.9, "dry")
     labels.label(run_id, "wet", by="t")
