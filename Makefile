@@ -34,11 +34,15 @@ run: $(RUN_STAMP) ## Install if needed, then start everything until Ctrl-C
 	@exec $(BIN)/python manage.py up
 
 test: $(DEV_STAMP) ## Quick tests, none of which needs torch
-	$(BIN)/python -m pytest -q -m "not slow and not torch" -n 2 $(ARGS)
+	$(BIN)/python -m pytest -q -m "not slow and not alone and not torch" -n 2 $(ARGS)
 
-# One process: each test of a model loads one.
+# Both parts run though one fails; 5: none of the tests in ARGS is of that part.
 test-slow: $(SLOW_STAMP) ## Million rows, kill matrices, process trees, browser, local models
-	$(BIN)/python -m pytest -q -m "slow or torch" $(ARGS)
+	@failed=; \
+	part() { echo "== pytest -m '$$1'"; $(BIN)/python -m pytest -q -m "$$@" $(ARGS) || [ $$? = 5 ] || failed=1; }; \
+	part "(slow or torch) and not alone" -n 2 --dist loadfile; \
+	part alone; \
+	[ -z "$$failed" ]
 
 bench: $(SLOW_STAMP) ## Measure, with the peers each benchmark names; GGUF=FILE adds a language model
 	$(BIN)/python -m bench.run $(ARGS)

@@ -50,7 +50,7 @@ def test_no_list_counts_and_an_empty_one_says_what_to_do(noun, operator, trainer
         assert "growth-card" in answer.content.decode()
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("noun", list(FILL))
 def test_a_list_the_desk_and_the_pages_open_quickly(noun, agent, trainer, stranger, operator):
     with connection.cursor() as cursor:

@@ -24,7 +24,7 @@ from judgments.questions import Ask  # noqa: E402
 from judgments.services.training import question_of  # noqa: E402
 from synth.tests.inference.serving import clear, end, wait_served  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.alone, pytest.mark.torch, pytest.mark.timeout(600)]
 ROOT = Path(__file__).resolve().parents[3]
 N_CLIENTS, DEADLINE_S, N_MESSAGES = 64, 20.0, 40
 MESSAGES = [f"{text} ({n})" for n in range(N_MESSAGES // 4) for text in ("Yes.", "No.", "Shorter.", "Soup?")]

@@ -16,7 +16,7 @@ from judgments.services import reports, retention
 from synth.rowqueue.deadline import Deadline
 from synth.services import people
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.alone
 N = 2_000_000
 # Every fourth run is of app.j0; the rest of twenty more. Thirty days, one in forty labelled.
 VERSIONS = """

@@ -27,7 +27,7 @@ FILL = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("model", list(FILL))
 def test_a_list_opens_quickly(operator: Client, trainer: Client, wren: Agent, model: str) -> None:
     with connection.cursor() as cursor:

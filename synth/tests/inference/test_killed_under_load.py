@@ -28,7 +28,7 @@ def client(stop: threading.Event, found: list[tuple[str, float]], deadline_s: fl
             time.sleep(0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_every_ask_of_64_clients_ends_in_time_and_the_next_start_serves_within_15_s():
     with a_worker() as process:
         stop = threading.Event()
