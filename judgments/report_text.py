@@ -7,6 +7,7 @@ from typing import Any
 
 BAR = "▏▎▍▌▋▊▉█"
 WIDTH = 30
+MAX_SAID = 100
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -20,6 +21,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def size(n_bytes: int) -> str:
     """`12 KiB`, `3.4 MiB`."""
     return f"{n_bytes / 2**20:.1f} MiB" if n_bytes >= 2**20 else f"{round(n_bytes / 1024)} KiB"
+
+
+def said(text: str) -> str:
+    """What a client or a host called something, fit for one line of a terminal: nothing there moves it."""
+    line = "".join(char if char.isprintable() else "�" for char in text[: MAX_SAID + 1])
+    return line if len(text) <= MAX_SAID else f"{line[:MAX_SAID]}…"
 
 
 def listing_text(found: list[dict[str, Any]]) -> str:
@@ -36,7 +43,7 @@ def listing_text(found: list[dict[str, Any]]) -> str:
             one["n_labels"],
             one["n_failed"],
             size(one["n_bytes"]),
-            ", ".join(one["models"][:3]) or "-",
+            ", ".join(map(said, one["models"][:3])) or "-",
         )
         for one in found
     ]
@@ -56,7 +63,7 @@ def report_text(found: dict[str, Any]) -> str:
     for group in found["groups"]:
         digests = f"{group['version']['instructions_digest'][:8]}/{group['version']['criteria_digest'][:8]}"
         caller = f", asked by key {group['caller']}…" if group["caller"] else ""
-        parts.append(f"\n{digests} on {group['served_model'] or '(no answer)'}{caller}")
+        parts.append(f"\n{digests} on {said(group['served_model']) or '(no answer)'}{caller}")
         parts.append(
             f"  {group['n_runs']} runs, {group['n_skipped']} skipped, {group['n_failed']} failed, "
             f"{group['n_unlabelled']} unlabelled"
@@ -68,14 +75,14 @@ def report_text(found: dict[str, Any]) -> str:
 
 
 def _question(name: str, question: dict[str, Any], budget: float) -> list[str]:
-    lines = [f"{name} ({question['type']})"]
+    lines = [f"{said(name)} ({question['type']})"]
     most = max(question["histogram"])
     if most:
         lines += [
             f"  {n / 10:.1f}–{(n + 1) / 10:.1f} {str(count).rjust(8)} {bar(count, most)}"
             for n, count in enumerate(question["histogram"])
         ]
-    lines += [f"  labelled {value}: {n}" for value, n in question["labels"].items()]
+    lines += [f"  labelled {said(value)}: {n}" for value, n in question["labels"].items()]
     if (figures := question["calibration"]) is not None:
         lines.append(
             f"  accuracy {figures['accuracy']:.3f}  Brier {figures['brier']:.3f}  ECE {figures['ece']:.3f}"
@@ -98,7 +105,7 @@ def dial_text(dial: dict[str, Any], budget: float) -> str:
 
 def replay_text(found: dict[str, Any]) -> str:
     """What `replay` prints."""
-    models = ", ".join(found["served_models"]) or "nobody"
+    models = ", ".join(map(said, found["served_models"])) or "nobody"
     parts = [
         f"{found['judgment']} asked again on {found['model']} (answered by {models}): "
         f"{found['n_asked']} runs, {found['n_truncated']} left out because their state was cut"
@@ -107,7 +114,7 @@ def replay_text(found: dict[str, Any]) -> str:
     for name, tally in found["questions"].items():
         moved = "-" if tally["mean_shift"] is None else f"{tally['mean_shift']:.3f}"
         parts.append(
-            f"  {name}: {tally['n_changed']} of {tally['n']} would have changed, moved by {moved} on "
+            f"  {said(name)}: {tally['n_changed']} of {tally['n']} would have changed, moved by {moved} on "
             f"average, {tally['n_new']} had no answer before"
         )
     if found["instability"] is not None:

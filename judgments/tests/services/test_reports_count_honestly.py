@@ -62,6 +62,26 @@ def test_of_many_wordings_the_most_used_are_shown_with_their_histograms(judgment
     assert [group["questions"]["q"]["histogram"][9] for group in found["groups"]] == [2] + [1] * 39
 
 
+def test_what_clients_called_things_moves_no_terminal(judgments):
+    name = "\x1b]0;mine\x07\r" + "long " * 1_000
+    registry.declare("weather.odd", questions={name: {"type": "noul", "instructions": "?"}}, positive="y")
+    judgments.answer("weather.odd", 0.9)
+    labels.label(judge("weather.odd", "x", session=S).run_id, "y\x1b[2J\n", by="t")
+    for command in (("ls",), ("report", "weather.odd"), ("replay", "weather.odd")):
+        out = StringIO()
+        call_command("judgments", *command, stdout=out)
+        text = out.getvalue()
+        assert "weather.odd" in text and len(text) < 10_000
+        assert all(char.isprintable() for char in text.replace("\n", ""))
+    assert "labelled y\ufffd[2J\ufffd: 1" in report_of("weather.odd")
+
+
+def report_of(name):
+    out = StringIO()
+    call_command("judgments", "report", name, stdout=out)
+    return out.getvalue()
+
+
 def test_the_last_label_counts(judgments, rain):
     run_id = ask(judgments, rain, 0.9, "dry")
     labels.label(run_id, "wet", by="t")
