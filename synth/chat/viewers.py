@@ -1,7 +1,7 @@
 """Who watches an answer, over all web processes: a lease of 20 s each, in a sorted set by its end.
 
-A process that sees a viewer go takes the lease away; when nobody is left a moment later, the turn is stopped.
-A process that dies says nothing, so its turns go on.
+A process that sees a viewer go takes the lease away; when nobody is left a moment later, the turn is stopped,
+unless it waits for a person's word. A process that dies says nothing, so its turns go on.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ async def _stop(answer_id: int, reason: str) -> None:
     from synth.services import turns
 
     try:
-        await aside(turns.request_stop, answer_id, reason)
+        await aside(turns.leave, answer_id, reason)
         log.info("turn_left", answer=answer_id, reason=reason)
     except Exception:  # noqa: BLE001 - nobody waits for this; the turn then ends by itself
         log.exception("turn_not_stopped", answer=answer_id)

@@ -57,6 +57,11 @@ def pending_in(dialogue_id: Any) -> Approval | None:
     return Approval.objects.filter(dialogue_id=dialogue_id, status=S.PENDING).order_by("at").first()
 
 
+def is_open(answer_id: int) -> bool:
+    """Whether this turn waits for somebody's word."""
+    return Approval.objects.filter(answer_id=answer_id, status=S.PENDING).exists()
+
+
 def locked(approval_id: UUID) -> Approval | None:
     """The question, which nobody moves until the caller's transaction ends; None when it is gone."""
     rows = Approval.objects.select_for_update(of=("self",), no_key=True).select_related("agent", "person")

@@ -21,11 +21,11 @@ from synth.errors import Conflict, Invalid, NotFound, Refused
 from synth.models import Dialogue, Message, MessageRole, MessageStatus, Person, TurnState
 from synth.rowqueue import leases
 from synth.schemas import Caller
-from synth.services import audit, dialogues, fields, loads, turn_ends, turn_live, turn_run
+from synth.services import approvals, audit, dialogues, fields, loads, turn_ends, turn_live, turn_run
 from synth.services.turn_run import Job, run
 
 __all__ = [
-    "Opened", "Place", "begin", "begin_retake", "request_stop", "resume", "retake", "run",
+    "Opened", "Place", "begin", "begin_retake", "leave", "request_stop", "resume", "retake", "run",
     "take",
 ]  # fmt: skip
 
@@ -159,6 +159,17 @@ def request_stop(answer_id: int, reason: str, by: Person | None = None) -> None:
         audit.record(by, door="chat", action="turn_stop", object=f"synth.message:{answer_id}", reason=reason)
     if not turn_ends.cancel_waiting(answer_id, reason) and not turn_live.stop(answer_id, reason):
         doorbell.tell_to_stop(answer_id)
+
+
+def leave(answer_id: int, reason: str) -> None:
+    """Every viewer of a turn went: it ends, as by `request_stop`.
+
+    Not one of the chat's own that waits for a person's word: the question lies in their inbox too, and is
+    answered wherever they are.
+    """
+    if reason == "left" and approvals.is_open(answer_id):
+        return
+    request_stop(answer_id, reason)
 
 
 def resume(answer_id: int) -> None:

@@ -7,13 +7,15 @@ import json
 import signal
 import socket
 import struct
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils.timezone import now
 
 from synth import liveness
 from synth.chat import events
-from synth.models import Message, TurnState
+from synth.models import Approval, Message, TurnState
 from synth.tests.streams.served import Client, eventually, pause
 
 pytestmark = pytest.mark.slow
@@ -44,6 +46,23 @@ def test_the_last_viewer_to_go_stops_the_turn_for_good(web, begin, bearer):
     assert eventually(lambda: viewers(answer) == 0)
     assert reason(answer) == ""  # not at once: the client may come back
     assert eventually(lambda: reason(answer) == "left", 15)
+
+
+def test_a_question_is_not_taken_back_when_its_page_is_closed(web, begin, bearer, person):
+    answer = begin(lease_until=None, due_at=now() + timedelta(minutes=30))
+    row = Approval.objects.create(
+        agent=answer.row.dialogue.agent, person=person, dialogue=answer.row.dialogue, answer=answer.row,
+        call_id="1", action="memory_forget", expires_at=now() + timedelta(minutes=30),
+    )  # fmt: skip
+    answer.start()
+    client = watch(web, answer, bearer)
+    assert eventually(lambda: viewers(answer) == 1)
+    client.connection.close()
+    assert eventually(lambda: viewers(answer) == 0)
+    pause(6)
+    assert (reason(answer), Approval.objects.get(pk=row.pk).status) == ("", "pending")
+    decided = {"decision": "deny"}
+    assert web.ask("POST", f"/api/approvals/{row.pk}/decide/", decided, **bearer)[0] == 200
 
 
 def test_one_of_two_changes_nothing(web, begin, bearer):
