@@ -122,6 +122,7 @@ def test_no_connection_is_held_while_the_model_thinks(dialogue, add):
             ).fetchone()
         return row[0] - len(shelf) if row else -1
 
+    connection.close()
     until = time.monotonic() + 5
     while others() and time.monotonic() < until:  # those of threads of a test before
         time.sleep(0.05)
