@@ -26,7 +26,7 @@ MAX_ARGUMENT_CHARS = 2_000
 MAX_DIFF_CHARS = 2_000
 MAX_SIMILAR = 10
 MAX_SIMILAR_CHARS = 200
-MAX_EVENTS = 500  # gates looked through for a rule
+MAX_EVENTS = 500  # gates of a rule that are looked through
 AGAINST = ("deny", labels.SHOULD_HAVE_ASKED)
 # A person's answers as labels; a dismissed card says nothing.
 LABELS = {
@@ -49,13 +49,15 @@ class Weighed:
     mode: str
     is_doubted: bool
     is_clean: bool
+    is_whole: bool
 
     @property
     def may(self) -> bool:
         """Whether all of them are open."""
         is_sure = self.p is not None and self.p >= self.threshold
         is_barred = self.self_protect_refused or self.is_doubted
-        return self.mode == "on" and is_sure and self.rule_listed and not is_barred and self.is_clean
+        is_known = self.is_clean and self.is_whole
+        return self.mode == "on" and is_sure and self.rule_listed and not is_barred and is_known
 
 
 def judge(approval: Any, turn: Turn, record: list[dict[str, Any]]) -> ApprovalVerdict:
@@ -83,18 +85,18 @@ def state_of(approval: Any, record: list[dict[str, Any]]) -> dict[str, Any]:
     """What is judged: the action with its arguments, what would change, what became of similar ones."""
     similar = [
         f"{'should have been asked' if one['decision'] == labels.SHOULD_HAVE_ASKED else one['status']}: "
-        f"{_told(one['action'], one['arguments'], MAX_SIMILAR_CHARS)}"
+        f"{_told(one['action'], one['arguments'])[:MAX_SIMILAR_CHARS]}"
         for one in record[:MAX_SIMILAR]
     ]
     return {
-        "action": _told(approval.action, approval.arguments, MAX_ARGUMENT_CHARS),
+        "action": _told(approval.action, approval.arguments)[:MAX_ARGUMENT_CHARS],
         "diff": approval.diff[:MAX_DIFF_CHARS],
         "similar": similar,
     }
 
 
-def _told(action: str, arguments: Any, max_chars: int) -> str:
-    return f"{action}: {json.dumps(arguments, ensure_ascii=False)}"[:max_chars]
+def _told(action: str, arguments: Any) -> str:
+    return f"{action}: {json.dumps(arguments, ensure_ascii=False)}"
 
 
 def weigh(
@@ -114,6 +116,9 @@ def weigh(
         mode=mode,
         is_doubted=bool(approval.gates.get("doubt")),
         is_clean=p is not None and is_clean(rule or approval.action, run_id, record),
+        # What was cut off, nobody looked at.
+        is_whole=len(_told(approval.action, approval.arguments)) <= MAX_ARGUMENT_CHARS
+        and len(approval.diff) <= MAX_DIFF_CHARS,
     )
 
 
@@ -130,12 +135,10 @@ def is_clean(rule: str, run_id: str | None, record: list[dict[str, Any]]) -> boo
     same = Run.objects.filter(judgment=APPROVALS_ALLOW, served_model=model)
     if same.filter(pk__in=fresh).exists():
         return False
-    weighed = RunEvent.objects.filter(judgment=APPROVALS_ALLOW, kind=RunEventKind.GATES).order_by(
-        "-at", "-id"
+    weighed = RunEvent.objects.filter(
+        judgment=APPROVALS_ALLOW, kind=RunEventKind.GATES, data__rule=rule[: gates.MAX_RULE]
     )
-    of_rule = [
-        event.run_id for event in weighed[:MAX_EVENTS] if event.data and event.data.get("rule") == rule
-    ]
+    of_rule = list(weighed.order_by("-at", "-id").values_list("run_id", flat=True)[:MAX_EVENTS])
     latest = same.filter(pk__in=of_rule).order_by("-at").values_list("pk", flat=True)
     ids = list(latest[:n_latest])
     against = RunEvent.objects.filter(run_id__in=ids, kind=RunEventKind.LABEL, value__in=AGAINST)

@@ -7,6 +7,8 @@ from django.utils.timezone import now
 from judgments.models import RunEvent, RunEventKind
 from judgments.services import labels, runs
 
+MAX_RULE = 200
+
 
 def save(
     run_id: str | None,
@@ -22,7 +24,7 @@ def save(
         return False
     judgment, key = runs.parse_id(run_id)
     data = {
-        "rule": rule[:200],
+        "rule": rule[:MAX_RULE],
         "rule_listed": rule_listed,
         "self_protect_refused": self_protect_refused,
         "threshold": threshold,

@@ -10,7 +10,7 @@ from django.apps import apps
 from pydantic import BaseModel
 
 from judgments.models import RunEvent
-from judgments.services import labels
+from judgments.services import gates, labels
 from synth import actions, registries
 from synth.actions import Action, Outcome, Waiting
 from synth.chat.scopes import Scope
@@ -113,6 +113,26 @@ def test_one_gate_that_is_shut_has_the_person_asked(dialogue, judgments, monkeyp
     if gate != "runs":
         expected = "audit" if gate == "mode" else "asked"
         assert [event.value for event in judgments.acted(NAME)] == [expected] and gates_of(row)
+
+
+def test_what_was_cut_before_it_was_judged_is_for_the_person(dialogue, judgments):
+    judgments.answer(NAME, 0.99)
+    outcome, row = tried(dialogue, payload={"times": 1, "word": "ding " * 500})
+    assert isinstance(outcome, Waiting) and row.gates["is_whole"] is False
+    assert len(judgments.runs(NAME)[0].state["action"]) == 2_000
+
+
+def test_a_complaint_is_remembered_however_much_was_asked_by_other_rules(dialogue, judgments, monkeypatch):
+    monkeypatch.setattr("judgments.approvals.MAX_EVENTS", 2)
+    judgments.answer(NAME, 0.97)
+    _, row = tried(dialogue)
+    labels.label(row.judgment_run, "deny", by="user")
+    for n in range(3):
+        gates.save(
+            row.judgment_run, rule=f"other_{n}", rule_listed=True, self_protect_refused=False, threshold=1
+        )
+    outcome, row = tried(dialogue)
+    assert isinstance(outcome, Waiting) and row.gates["is_clean"] is False
 
 
 @pytest.mark.parametrize("word", ["unreachable", "timeout", "refused", "overloaded", "bad_answer"])
