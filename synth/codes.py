@@ -45,6 +45,7 @@ CODES: dict[str, str] = {
     "own_account": "Nobody archives their own account.",
     "person_archived": "The person's account is closed.",
     "person_not_found": "There is no person of that name.",
+    "request_running": "The same request, with the same Idempotency-Key, is being answered.",
     "role_exceeds_person": "A key may not do more than its person.",
     "scope_missing": "The app key was not issued for this.",
     "slug_reserved": "The API uses that slug itself.",

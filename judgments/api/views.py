@@ -18,7 +18,7 @@ from judgments.models import Run
 from judgments.registry import BadDeclaration, Declaration
 from judgments.services import asking, labels, reports, settings
 from synth.api.base import Api
-from synth.api.idempotency import idempotent
+from synth.api.idempotency import idempotent, once_unheld
 from synth.errors import Invalid, NotAllowed, NotFound, Refused
 from synth.selectors import dialogue_by_id
 
@@ -106,6 +106,9 @@ class JudgmentAsk(Judgments):
 
         Without an answer `reason` says why; the status is 200 all the same.
         """
+        return once_unheld(request, lambda: self._ask(name))
+
+    def _ask(self, name: str) -> Response:
         declaration = self._askable(name)
         body = self.checked(shapes.AskBody)
         session = body.get("session_id") or self._own_session()

@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from judgments import strict_json
 from judgments.models import JudgmentVersion, LaterAsk, LaterStatus, Run, RunEvent
 from judgments.services import runs
+from synth.services import kept_answers
 
 if TYPE_CHECKING:
     from synth.services.erase import Erasure
@@ -42,6 +43,8 @@ def purge(rows: QuerySet[Run], asks: QuerySet[LaterAsk] | None = None) -> dict[s
         for chunk in _chunks(ids):
             _locked(Run.objects.filter(pk__in=chunk))  # a label under way is waited for
             counts["judgments.RunEvent"] += RunEvent.objects.filter(run_id__in=chunk).delete()[0]
+            named = Run.objects.filter(pk__in=chunk).values_list("judgment", "pk")
+            counts["synth.IdempotentAnswer"] += kept_answers.forget_runs(f"{name}/{pk}" for name, pk in named)
             counts["judgments.Run"] += Run.objects.filter(pk__in=chunk).delete()[0]
         for chunk in _chunks(gone):
             counts["judgments.LaterAsk"] += LaterAsk.objects.filter(pk__in=chunk).delete()[0]

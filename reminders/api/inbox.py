@@ -42,6 +42,7 @@ class InboxView(Api):
     @extend_schema(operation_id="inbox_list", parameters=[AFTER], responses=DeliveryOut(many=True))
     def get(self, request: Request) -> Response:
         """Deliveries, oldest first: ask again with `after` the last `seq` to follow it."""
+        may_chat(self.caller)
         raw = request.query_params.get("after", "0")
         if not (raw.isascii() and raw.isdigit() and len(raw) <= MAX_DIGITS):
             raise Invalid("A number of a delivery is needed.", field="after")

@@ -19,6 +19,7 @@ from reminders.api.inbox import DeliveryOut
 from reminders.inbox_rooms import inboxes
 from synth.api import streaming
 from synth.api.base import Api
+from synth.api.dialogues import may_chat
 from synth.api.handoff import Handed, handoff, need_front, serves
 from synth.api.tickets import OF_STREAMS, AnyAccept
 from synth.chat.sse import frame
@@ -58,6 +59,7 @@ class RemindersStreamView(Api):
 
         An id of another epoch, or ahead of the inbox or older than what is kept, begins with `resync`.
         """
+        may_chat(self.caller)
         given = _given(request)
         need_front(request)
         person, line = self.caller.person, epoch()

@@ -162,7 +162,7 @@ def test_a_deleted_dialogue_takes_its_cards_along(asked):
     assert cards.erase([f"dialogue:{uuid4()}", "cycle:1"]) == 0
 
 
-def test_a_key_without_the_scope_for_chat_puts_nothing_away(asked):
+def test_a_key_without_the_scope_for_chat_reads_no_inbox_and_changes_nothing(asked):
     card = brought()
     signals = APIClient()
     key = keys.issue(people.ensure("door"), role="app", scopes=["signals"]).plain
@@ -170,6 +170,12 @@ def test_a_key_without_the_scope_for_chat_puts_nothing_away(asked):
     for word in ("dismiss", "seen", "act"):
         answer = signals.post(f"/api/inbox/{card.seq}/{word}/")
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope_missing"), word
+    for answer in (
+        signals.get("/api/inbox/"),
+        signals.get("/api/reminders/stream"),
+        signals.patch("/api/me/", {"display_name": "Somebody"}, format="json"),
+    ):
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope_missing")
     asked.refresh_from_db()
     card.refresh_from_db()
     assert (asked.status, card.status) == ("pending", "sent")

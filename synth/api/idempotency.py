@@ -6,19 +6,22 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.db import transaction
+from django.utils.timezone import now
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from synth.errors import Refused
+from synth.errors import Conflict, Refused
 from synth.models import IdempotentAnswer
 
 HEADER = "Idempotency-Key"
 MAX_KEY_CHARS = 200
+AT_WORK = timedelta(seconds=60)  # a process that has not answered by then is taken for dead
 P = ParamSpec("P")
 V = TypeVar("V", bound=APIView)
 
@@ -59,6 +62,31 @@ def once(request: Request, effect: Callable[[], Response]) -> Response:
         return undo.answer
 
 
+def once_unheld(request: Request, effect: Callable[[], Response]) -> Response:
+    """As `once`, for an effect that asks a model: no transaction is held while it runs.
+
+    Conflict `request_running` for a twin meanwhile. After a death between effect and answer the request may
+    come again, a minute later, and has its effect again.
+    """
+    key = read_key(request)
+    if key is None:
+        return effect()
+    with transaction.atomic():
+        kept, is_first = _kept(request, key)
+        if not is_first and kept.status:
+            return _replayed(kept)
+        if not is_first and kept.at > now() - AT_WORK:
+            raise Conflict("This request is being answered.", code="request_running")
+        IdempotentAnswer.objects.filter(pk=kept.pk).update(at=now())
+    try:
+        answer = effect()
+    except BaseException:
+        IdempotentAnswer.objects.filter(pk=kept.pk).delete()
+        raise
+    _keep(kept, request, answer)
+    return answer
+
+
 def forget(request: Request, body: Any) -> None:
     """Let the request's key begin anew, if this is the answer that is kept under it."""
     kept = IdempotentAnswer.objects.filter(actor_id=request.user.pk, key=read_key(request) or "")
@@ -66,23 +94,36 @@ def forget(request: Request, body: Any) -> None:
 
 
 def _first_or_kept(request: Request, key: str, effect: Callable[[], Response]) -> Response:
-    digest = _digest(request)
-    kept, is_first = IdempotentAnswer.objects.get_or_create(
-        actor_id=request.user.pk, key=key, defaults={"request_sha256": digest}
-    )
+    kept, is_first = _kept(request, key)
     if not is_first:
-        if kept.request_sha256 != digest:
-            raise Refused(
-                "This key came with another request before.", code="idempotency_key_reused", field=HEADER
-            )
-        return Response(kept.body, status=kept.status, headers={"Idempotency-Replayed": "true"})
+        return _replayed(kept)
     answer = effect()
     if answer.status_code >= 400:
         raise _Undo(answer)
-    kept.status = answer.status_code
-    kept.body = _as_json(request, answer)
-    kept.save(update_fields=["status", "body"])
+    _keep(kept, request, answer)
     return answer
+
+
+def _kept(request: Request, key: str) -> tuple[IdempotentAnswer, bool]:
+    """The row of the key, locked, and whether it is new."""
+    digest = _digest(request)
+    kept, is_first = IdempotentAnswer.objects.select_for_update().get_or_create(
+        actor_id=request.user.pk, key=key, defaults={"request_sha256": digest}
+    )
+    if kept.request_sha256 != digest:
+        raise Refused(
+            "This key came with another request before.", code="idempotency_key_reused", field=HEADER
+        )
+    return kept, is_first
+
+
+def _replayed(kept: IdempotentAnswer) -> Response:
+    return Response(kept.body, status=kept.status, headers={"Idempotency-Replayed": "true"})
+
+
+def _keep(kept: IdempotentAnswer, request: Request, answer: Response) -> None:
+    body = _as_json(request, answer)
+    IdempotentAnswer.objects.filter(pk=kept.pk).update(status=answer.status_code, body=body)
 
 
 def read_key(request: Request) -> str | None:

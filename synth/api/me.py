@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from synth.api.base import Api
+from synth.api.dialogues import may_chat
 from synth.api.fields import Flag, QuietHours, Strict, Text
 from synth.models import Door, Person
 from synth.schemas import Caller
@@ -60,6 +61,7 @@ class MeView(Api):
     @extend_schema(operation_id="me_update", request=Me, responses=Me)
     def patch(self, request: Request) -> Response:
         """Change the own profile; only the fields sent change."""
+        may_chat(self.caller)
         person = self.caller.person
         changes = self.checked(Me, is_partial=True)
         return self.shown(people.update(person, changes, by=person, door=Door.REST), Me, caller=self.caller)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.apps import apps
+from django.utils.timezone import now
 from rest_framework.test import APIClient
 
 from judgments.models import JudgmentSetting, Run, RunEvent
+from judgments.services import purge
 from judgments.services.asking import judge
 from synth.services import agents, dialogues, keys, people
+
+IdempotentAnswer: Any = apps.get_model("synth", "IdempotentAnswer")
 
 
 def client(role: str, name: str, **more: Any) -> APIClient:
@@ -188,3 +194,44 @@ def test_a_blank_label_or_deed_names_its_field(app, judgments, rain, blank):
     for path, body in (("labels", {"value": blank}), ("acted", {"what": blank})):
         answer = app.post(f"/api/judgments/runs/{run_id}/{path}/", body, format="json")
         assert (answer.status_code, answer.json()["error"]["field"]) == (400, *body)
+
+
+def test_an_ask_sent_again_under_its_key_is_asked_once(app, judgments, rain):
+    judgments.answer(rain, 0.9)
+    url, key = f"/api/judgments/{rain}/ask/", {"Idempotency-Key": "k1"}
+    first = app.post(url, {"state": "x"}, format="json", headers=key)
+    again = app.post(url, {"state": "x"}, format="json", headers=key)
+    assert first.json() == again.json() and again.headers["Idempotency-Replayed"] == "true"
+    assert Run.objects.count() == 1
+    other = app.post(url, {"state": "y"}, format="json", headers=key)
+    assert (other.status_code, other.json()["error"]["code"]) == (422, "idempotency_key_reused")
+
+
+def test_an_ask_whose_process_died_is_asked_again_after_a_while(app, judgments, rain):
+    judgments.answer(rain, 0.9)
+    url, key = f"/api/judgments/{rain}/ask/", {"Idempotency-Key": "k1"}
+    app.post(url, {"state": "x"}, format="json", headers=key)
+    IdempotentAnswer.objects.update(status=0, body=None)
+    answer = app.post(url, {"state": "x"}, format="json", headers=key)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "request_running")
+    IdempotentAnswer.objects.update(at=now() - timedelta(seconds=61))
+    assert app.post(url, {"state": "x"}, format="json", headers=key).status_code == 200
+    assert Run.objects.count() == 2
+
+
+def test_a_refused_ask_leaves_its_key_free(app, judgments, rain):
+    url, key = f"/api/judgments/{rain}/ask/", {"Idempotency-Key": "k1"}
+    assert app.post(url, {"state": 7}, format="json", headers=key).status_code == 400
+    assert not IdempotentAnswer.objects.exists()
+    assert app.post(url, {"state": "x"}, format="json", headers=key).status_code == 200
+
+
+def test_a_purge_takes_the_answers_kept_under_keys(app, judgments, rain):
+    judgments.answer(rain, 0.9)
+    url = f"/api/judgments/{rain}/ask/"
+    for n, session in enumerate(("api:one", "api:two")):
+        body = {"state": "x", "session_id": session}
+        app.post(url, body, format="json", headers={"Idempotency-Key": f"k{n}"})
+    receipt = purge.purge_sessions(["api:one"])
+    assert receipt["synth.IdempotentAnswer"] == 1
+    assert IdempotentAnswer.objects.get().key == "k1"

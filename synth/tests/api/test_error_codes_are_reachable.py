@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from synth.codes import CODES
 from synth.errors import DomainError
-from synth.models import Agent, Dialogue, EventHandling, OutboxEvent
+from synth.models import Agent, Dialogue, EventHandling, IdempotentAnswer, OutboxEvent
 from synth.rowqueue import leases
 from synth.services import agents, cards, dialogues, fields, keys, memories, outbox, people
 from synth.testing import errors_raised
@@ -104,6 +104,15 @@ def of_rest(operator: APIClient) -> dict[str, Callable[[], Any]]:
         post('{"content": "a"}', **{"Idempotency-Key": "k"})
         return post('{"content": "b"}', **{"Idempotency-Key": "k"})
 
+    def ask_again() -> Any:
+        def ask() -> Any:
+            url = "/api/judgments/approvals.allow/ask/"
+            return operator.post(url, {"state": "x"}, format="json", headers={"Idempotency-Key": "a"})
+
+        ask()
+        IdempotentAnswer.objects.filter(key="a").update(status=0)  # as while the first is at work
+        return ask()
+
     return {
         "agent_not_found": lambda: operator.get("/api/agents/nobody/"),
         "dialogue_not_found": lambda: operator.get("/api/agents/wren/prompt/?dialogue=nothing"),
@@ -112,6 +121,7 @@ def of_rest(operator: APIClient) -> dict[str, Callable[[], Any]]:
         "invalid_key": lambda: APIClient().get("/api/me/", headers={"authorization": "Bearer no"}),
         "lone_surrogate": lambda: post('{"content": "\\ud83d"}'),
         "nul_character": lambda: post('{"content": "\\u0000"}'),
+        "request_running": ask_again,
         "person_not_found": lambda: operator.get("/api/agents/wren/memories/?about=nobody"),
         "too_deep": lambda: post('{"content": ' + "[" * 40 + "]" * 40 + "}"),
         "unknown_field": lambda: post('{"content": "a", "mood": "b"}'),
