@@ -253,9 +253,9 @@ def _known(texts: Iterable[str], *, is_mended: bool) -> set[str] | None:
     return found
 
 
-def _object_at(text: str, start: int) -> str:
+def _object_at(text: str, start: int, longest: int = _LONGEST_OBJECT) -> str:
     """The object that begins there, or the rest where it does not end within the longest."""
-    source = text[start : start + _LONGEST_OBJECT]
+    source = text[start : start + longest]
     return source[: walk(source, 0, _CLOSES).end]
 
 
@@ -264,8 +264,12 @@ def _without(text: str, value: dict[str, Any]) -> str:
     starts = [match.start() for match in OBJECT.finditer(text)]
     if WHOLE.match(text) and not OBJECT.match(text, text.index("{")):
         starts.insert(0, text.index("{"))
+    work = 0
     for start in starts:
-        source = _object_at(text, start)
+        source = _object_at(text, start, len(text))
+        work += len(source)
+        if work > _MOST_WORK:
+            break
         if _parse(source).value == value:
             before, after = text[:start], text[start + len(source) :]
             opening, closing = _OPENING.search(before), _CLOSING.match(after)

@@ -207,6 +207,14 @@ def test_an_object_without_actions_stays_as_it_is():
         assert (asked.read(text, ()).text, asked.read(text, ()).asked) == (text, [])
 
 
+def test_a_very_long_object_is_read_once_and_not_shown():
+    payload = {"text": "x" * 100_000}
+    text = f"Ok. {json.dumps({'actions': [{'type': 'bell_ring', 'payload': payload}]})} Done."
+    wanted = asked.read(text, ())
+    assert [(a.payload, a.problem) for a in wanted.asked] == [(payload, "")]
+    assert wanted.text == "Ok.  Done."
+
+
 def test_several_objects_are_all_read_and_none_is_shown():
     other = RING.replace("2", "3")
     wanted = asked.read(f"First. {RING} Then.\n```json\n{other}\n```\nDone.", ())
