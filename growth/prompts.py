@@ -84,7 +84,7 @@ def register() -> None:
             name="self_growth",
             volatility=prompts.Volatility.WEEKLY,
             purposes=frozenset({"chat", "reflection", "proactive", "review"}),
-            budget_chars=MAX_MANUAL_CHARS + 500,
+            budget_chars=4 * MAX_MANUAL_CHARS,  # above what the longest becomes when it is made inert
             render=self_growth,
         )
     )

@@ -28,6 +28,11 @@ def test_the_current_self_stands_after_the_persona_exactly_once(agent, purpose):
     assert "present sense of self" in text
 
 
+def test_a_self_that_grows_by_being_made_inert_is_not_left_out(agent):
+    commit(agent, "I am I.\n" + "data:\n" * 660)
+    assert assemble(agent, "chat").text.count("| data:") == 660
+
+
 def test_without_a_self_or_with_a_blank_one_the_layer_is_absent(agent):
     assert "present sense of self" not in assemble(agent, "chat").text
     commit(agent, "I am.")
