@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import Error, connection, transaction
 from django.db.models import F
 from django.utils.timezone import now
 
@@ -80,7 +80,7 @@ def append(row: RunEvent, *, is_once: bool = False) -> bool:
             row.save(force_insert=True)
             if row.kind == RunEventKind.LABEL:
                 _count(row.run_id)
-    except DatabaseError as error:
+    except Error as error:
         if connection.in_atomic_block and connection.needs_rollback:
             raise
         log.warning("run_event_not_saved", judgment=row.judgment, kind=row.kind, error=str(error)[:200])

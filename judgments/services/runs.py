@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
-from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db import Error, IntegrityError, connection, transaction
 
 from judgments import digests, options, strict_json
 from judgments.models import JudgmentVersion, Origin, Run, RunEvent, RunEventKind
@@ -94,7 +94,7 @@ def save(draft: Draft, *, is_late: bool = False) -> str | None:
     try:
         with transaction.atomic() if connection.in_atomic_block else nullcontext():
             (insert_late if is_late else insert)(draft)
-    except (DatabaseError, ValueError, TypeError, RecursionError) as error:
+    except (Error, ValueError, TypeError, RecursionError) as error:
         log.warning("run_not_saved", judgment=draft.judgment, error=f"{type(error).__name__}: {error}"[:200])
         return None
     return draft.public_id

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, InterfaceError, transaction
 
 from judgments import registry, session
 from judgments.models import JudgmentSetting, JudgmentVersion, Run
@@ -185,11 +185,12 @@ def test_saving_can_be_switched_off(judgments, rain, monkeypatch):
     assert (result.p(), result.run_id) == (0.9, None) and not Run.objects.exists()
 
 
-def test_a_run_that_cannot_be_saved_changes_no_answer(judgments, rain, monkeypatch):
+@pytest.mark.parametrize("error", [DatabaseError("disk full"), InterfaceError("closed"), RecursionError()])
+def test_a_run_that_cannot_be_saved_changes_no_answer(judgments, rain, monkeypatch, error):
     judgments.answer(rain, 0.9)
 
     def broken(draft):
-        raise DatabaseError("disk full")
+        raise error
 
     monkeypatch.setattr(runs, "insert", broken)
     result = judge(rain, "x", session=S)
