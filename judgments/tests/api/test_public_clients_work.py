@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+import yaml
 
 from judgments.tests.api.public_clients import ask_decisions, ask_with_the_sdk, passes_the_public_suite
 from synth.stack.home import CHECKOUT
@@ -89,7 +91,21 @@ def test_the_examples_of_the_page_run(url, key, number):
     language, text = EXAMPLES[number]
     shell = [sys.executable] if language == "python" else ["bash", "-euo", "pipefail"]
     command = [*shell, "-c", text]
-    env = {**os.environ, "URL": url, "KEY": key}
+    env = {**os.environ, "URL": url, "KEY": key, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0 and run.stdout.strip(), run.stdout + run.stderr
     assert "error" not in run.stdout and "detail" not in run.stdout, run.stdout
+
+
+def test_a_gateway_set_up_as_the_page_says_reaches_it(url, key, monkeypatch):
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it fetches prices at import otherwise
+    import litellm
+
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+    monkeypatch.setenv("SYNTH_KEY", key)
+    router = litellm.Router(yaml.safe_load(text.replace("http://localhost:8000", url))["model_list"])
+    question = {"type": "noul", "instructions": "Is the customer asking for money back?"}
+    reply = asyncio.run(
+        router.asystemone(model="synth", state="I paid twice.", questions={"refund": question})
+    )
+    assert reply.answers["refund"].noul == 0.5
