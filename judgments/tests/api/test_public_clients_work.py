@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -99,11 +100,11 @@ def test_the_examples_of_the_page_run(url, key, number):
 
 def test_a_gateway_set_up_as_the_page_says_reaches_it(url, key, monkeypatch):
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # it fetches prices at import otherwise
-    import litellm
+    from litellm.router import Router
 
     (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
     monkeypatch.setenv("SYNTH_KEY", key)
-    router = litellm.Router(yaml.safe_load(text.replace("http://localhost:8000", url))["model_list"])
+    router: Any = Router(yaml.safe_load(text.replace("http://localhost:8000", url))["model_list"])
     question = {"type": "noul", "instructions": "Is the customer asking for money back?"}
     reply = asyncio.run(
         router.asystemone(model="synth", state="I paid twice.", questions={"refund": question})
