@@ -37,6 +37,7 @@ _CLOSES = 3  # brackets around a payload: of its action, of the list, of the obj
 _NAMES = ("type", "name", "action", "tool")
 _PAYLOADS = ("payload", "arguments", "args", "parameters", "params", "input")
 _OPENING = re.compile(rf"(?:{FENCE.pattern})[\w-]*\s*\Z")
+_LONGEST_OPENING = 200  # characters of a fence, its language and white space
 _CLOSING = re.compile(rf"\s*(?:{FENCE.pattern})")
 _THOUGHT = re.compile(rf"^\s*<({THINKING})\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _LONGEST_OBJECT = 20_000  # characters
@@ -272,7 +273,8 @@ def _without(text: str, value: dict[str, Any]) -> str:
             break
         if _parse(source).value == value:
             before, after = text[:start], text[start + len(source) :]
-            opening, closing = _OPENING.search(before), _CLOSING.match(after)
+            opening = _OPENING.search(before, max(0, len(before) - _LONGEST_OPENING))
+            closing = _CLOSING.match(after)
             if opening and closing and len(FENCE.findall(before)) % 2:
                 before, after = before[: opening.start()], after[closing.end() :]
             said = next((value[key] for key in _SAID if isinstance(value.get(key), str)), "")

@@ -9,6 +9,7 @@ from synth.llm.messages import ToolCall
 from synth.llm.toolcalls import read_calls
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
+THINKS, THOUGHT = "<think>", "</think>"
 _CALL = re.compile(rf"{OPEN}(.*?)(?:{CLOSE}|\Z)", re.DOTALL)
 
 
@@ -17,14 +18,10 @@ class Words:
 
     def __init__(self, *, has_calls: bool) -> None:
         self.calls: tuple[ToolCall, ...] = ()
+        self.text = ""
         self._has_calls = has_calls
         self._raw = ""
         self._n_said = 0
-
-    @property
-    def text(self) -> str:
-        """The words by now."""
-        return self._raw[: self._n_said]
 
     def feed(self, piece: str) -> str:
         """The words that may be said now: nothing from the first mark on, nor what may begin one."""
@@ -33,12 +30,20 @@ class Words:
 
     def end(self) -> str:
         """What is left to say. Marks whose inside is no call were words after all."""
-        if self._has_calls and OPEN in self._raw:
-            self.calls = _calls(self._raw)
-        return "" if self.calls else self._say(len(self._raw))
+        at = self._raw.find(OPEN, _past_thinking(self._raw) or _past_unopened(self._raw))
+        if self._has_calls and at >= 0:
+            self.calls = _calls(self._raw[at:])
+        if not self.calls:
+            return self._say(len(self._raw))
+        said = self._say(at)
+        rest = " ".join(words for part in _CALL.split(self._raw[at:])[::2] if (words := part.strip()))
+        if rest and self.text and not self.text[-1].isspace():
+            rest = f" {rest}"
+        self.text += rest
+        return said + rest
 
     def _until(self) -> int:
-        at = self._raw.find(OPEN)
+        at = self._raw.find(OPEN, _past_thinking(self._raw))
         if at >= 0:
             return at
         longest = range(len(OPEN) - 1, 0, -1)
@@ -46,7 +51,26 @@ class Words:
 
     def _say(self, until: int) -> str:
         said, self._n_said = self._raw[self._n_said : until], max(until, self._n_said)
+        self.text += said
         return said
+
+
+def _past_thinking(raw: str) -> int:
+    """From where marks are meant: what a model thinks of calling it does not call."""
+    if not raw.lstrip().startswith(THINKS):
+        return 0
+    closed = raw.find(THOUGHT)
+    return closed + len(THOUGHT) if closed >= 0 else len(raw)
+
+
+def _past_unopened(raw: str) -> int:
+    """The same for thinking that the template of the chat began; an argument may hold its end mark too."""
+    closed = raw.find(THOUGHT)
+    if closed < 0 or any(
+        call.start() < closed < call.end() and _calls(call[0]) for call in _CALL.finditer(raw)
+    ):
+        return 0
+    return closed + len(THOUGHT)
 
 
 def _calls(raw: str) -> tuple[ToolCall, ...]:

@@ -46,6 +46,25 @@ def test_arguments_at_the_depth_where_reading_and_writing_end_are_words_or_a_cal
         assert read(raw) in ((raw, []), ("So ", [("bell_ring", arguments)]))
 
 
+def test_what_is_only_thought_of_is_not_called():
+    for thought in (f"<think>Or {CALL}?</think>", f"Or {CALL}?</think>", f"Or {OPEN}? </think>"):
+        assert read(f"{thought}No.") == (f"{thought}No.", [])
+        said, calls = read(f"{thought}Yes. {CALL}", range(0, 200, 3))
+        assert (said[-5:], calls) == ("Yes. ", [("bell_ring", '{"times": 2}')])
+    assert read(f"<think>Or {CALL}") == (f"<think>Or {CALL}", [])
+
+
+def test_an_argument_may_hold_the_end_of_a_thought():
+    for mark in ("</think>", "<think>"):
+        raw = f'{OPEN}{{"name": "say", "arguments": {{"text": "{mark}"}}}}{CLOSE}'
+        assert read(raw, range(0, 90, 3)) == ("", [("say", f'{{"text": "{mark}"}}')])
+
+
+def test_words_after_and_between_calls_are_kept():
+    assert read(f"Hm.\n{CALL}\nand\n{CALL} Done. ")[0] == "Hm.\nand Done."
+    assert read(f"Hm.{CALL}Done.", range(0, 80, 7))[0] == "Hm. Done."
+
+
 def test_a_call_may_lack_its_end_mark():
     assert read(CALL.removesuffix(CLOSE))[1] == [("bell_ring", '{"times": 2}')]
 
