@@ -22,7 +22,7 @@ from synth.models import Agent
 from synth.services import diary, keys
 
 SNAPSHOT = Path(django_settings.BASE_DIR) / "docs" / "openapi.yaml"
-N_EXAMPLES = {"operator": 40, "trainer": 30, "person": 10, "anonymous": 5}
+N_EXAMPLES = {"operator": 20, "trainer": 12, "person": 6, "anonymous": 4}
 
 
 def test_the_snapshot_is_current() -> None:

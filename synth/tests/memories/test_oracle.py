@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.timeout(900)]
 N = 100_000
 AT = corpus.START.replace(year=2025, month=6)
 LIMIT = 8
-PER_KIND = 2
+PER_KIND = 1
 GAP = 0.05
 
 
