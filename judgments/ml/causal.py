@@ -20,6 +20,7 @@ from judgments.ml.encoding import TooLong
 from judgments.ml.rendering import meanings, plain, says_yes
 from judgments.questions import Question
 from synth.inference.ml.loading import load_model
+from synth.inference.wanted import look
 
 MAX_TOKENS = 4_096
 MOST_CHARS = 64  # of one token, about
@@ -91,6 +92,7 @@ class CausalReader:
         return {self._tokens(word)[0] for word in words}
 
     def _tokens(self, text: str) -> list[int]:
+        look()
         found: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
         return found
 

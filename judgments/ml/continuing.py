@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from judgments.ml.packing import pack, parts
+from synth.inference.wanted import look
 
 PACKED_TOKENS = 256  # attention inside a packed row grows with its square; more was no faster
 PADDED_TOKENS = 4_096
@@ -31,6 +32,7 @@ class Continuing:
     def __init__(self, model: Any, candidates: Sequence[int]) -> None:
         self.model = model.eval().requires_grad_(False)
         _keep_rows(self.model, candidates)
+        _look_between_layers(self.model)
         names = inspect.signature(type(self.model).forward).parameters
         self._cache = "cache" if "cache" in names else "past_key_values"
         self._dtype = self.model.get_input_embeddings().weight.dtype
@@ -137,6 +139,13 @@ def _agrees(way: Way, prefix: Sequence[int], rows: Rows, wanted: Tensor, near: f
         return float((way(prefix, rows) - wanted).abs().max()) <= near
     except Exception:  # noqa: BLE001 - a foreign model's way of saying that it can't do this
         return False
+
+
+def _look_between_layers(model: Any) -> None:
+    """Whether anybody still waits is looked up before each layer: one of a long text takes seconds."""
+    for stack in model.modules():
+        for layer in stack if isinstance(stack, nn.ModuleList) else ():
+            layer.register_forward_pre_hook(lambda *_: look())
 
 
 def _keep_rows(model: Any, candidates: Sequence[int]) -> None:

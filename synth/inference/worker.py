@@ -1,8 +1,9 @@
 """The serving loop of the torch worker: what queued while the models were busy is the next batch.
 
 Asks are taken by priority, late and cancelled ones dropped, identical ones computed once, the rest sorted by
-length and cut by a budget of tokens; before each later batch late and cancelled ones are dropped again. A
-batch that fails is tried one by one, so that one bad ask fails alone.
+length and cut by a budget of tokens; before each later batch late and cancelled ones are dropped again, and a
+batch nobody waits for any more ends at its next step. A batch that fails is tried one by one, so that one bad
+ask fails alone.
 NICE asks are taken only after a while without others, a few at a time, and wait again when others come.
 A streamed ask is answered in steps; between two of them a batch of each other priority but NICE has its turn.
 The loop imports no torch; models come from the runners it is given.
@@ -26,6 +27,7 @@ from synth.inference import queue
 from synth.inference.residents import Residents
 from synth.inference.runners import Answer, Runner
 from synth.inference.telling import Telling
+from synth.inference.wanted import Unwanted, looking
 from synth.inference.wire import (
     ALIVE_KEY,
     ALIVE_S,
@@ -147,7 +149,7 @@ class Serving:
                 batch = self._still_wanted(batch, by_digest)
             if not batch:
                 continue
-            for one, answer in zip(batch, self._run(kind, batch, priority), strict=True):
+            for one, answer in zip(batch, self._run(kind, batch, priority, by_digest), strict=True):
                 if kind not in STREAMED:
                     self._keep(one.digest, answer)
                 self._send(by_digest[one.digest], answer)
@@ -188,17 +190,33 @@ class Serving:
         digests = {one.digest for one in wanted}
         return [one for one in batch if one.digest in digests]
 
-    def _run(self, kind: str, batch: Sequence[Envelope], priority: str) -> list[Answer]:
+    def _is_any_wanted(self, asks: Sequence[Envelope]) -> bool:
+        try:
+            return bool(self._wanted(asks))
+        except redis.RedisError:
+            return any(one.deadline > time.time() for one in asks)
+
+    def _run(
+        self,
+        kind: str,
+        batch: Sequence[Envelope],
+        priority: str,
+        by_digest: Mapping[str, Sequence[Envelope]],
+    ) -> list[Answer]:
         runner = self.residents.get(kind, priority)
         if isinstance(runner, Problem):
             return [runner] * len(batch)
         try:
             if kind in STREAMED:
                 return [self._stream(runner, kind, batch[0])]
-            return _checked(runner, batch)
+            asks = [same for one in batch for same in by_digest[one.digest]]
+            with looking(lambda: self._is_any_wanted(asks)):
+                return _checked(runner, batch)
+        except Unwanted:
+            return [Problem("late", "Nobody waits for it any more.")] * len(batch)
         except Exception:  # noqa: BLE001 - whatever a model raises must end one ask, not the worker
             if len(batch) > 1:
-                return [answer for one in batch for answer in self._run(kind, [one], priority)]
+                return [answer for one in batch for answer in self._run(kind, [one], priority, by_digest)]
             log.exception("inference_failed", kind=kind, ask=batch[0].id)
             return [Problem("failed", "The reader failed on this ask.")]
         finally:

@@ -126,3 +126,17 @@ def test_without_a_worker_the_reason_is_said():
     started = time.monotonic()
     while not queue.is_served() and time.monotonic() - started < 5:
         time.sleep(0.1)  # a worker of another test signs again
+
+
+def test_an_ask_of_half_a_minute_holds_nobody_up_after_its_deadline(worker, capsys):
+    """A state and options at the limit of tokens; its client is gone long before it could be read."""
+    criteria = {f"option {n}": f"{n} " + "river " * 110 for n in range(255)}
+    ask("warm up", question(CHOICE))
+    with pytest.raises(Failure) as caught:
+        ask("word " * 8_000, question({"type": "choice", "criteria": criteria}), seconds=2)
+    assert caught.value.word == "timeout"
+    started = time.monotonic()
+    assert ask("She stirs the soup.", question(CHOICE)).answers["q"]["type"] == "choice"
+    with capsys.disabled():
+        print(f"\nthe next ask waited {time.monotonic() - started:.1f} s")
+    assert time.monotonic() - started < 5

@@ -6,8 +6,9 @@ import threading
 import time
 
 import pytest
+import redis
 
-from synth.inference import queue, wire
+from synth.inference import queue, wanted, wire
 from synth.inference.runners import Stub
 from synth.inference.worker import Serving, batches
 from synth.tests.inference.serving import clear
@@ -73,6 +74,63 @@ def test_the_same_ask_of_many_runs_once_and_all_are_answered(serving):
     assert serving.turn() == 5
     assert RAN == ["same"]
     assert [is_answered(id) for id in ids] == [True] * 5
+
+
+class Long(Stub):
+    """Computes for two seconds, and looks between its steps."""
+
+    def run(self, batch):
+        RAN.extend(payload["name"] for payload in batch)
+        for n in range(100):
+            time.sleep(0.02)
+            if batch[0]["name"] == "dropped" and n == 5:
+                queue.cancel("id-dropped")
+            wanted.look()
+        return super().run(batch)
+
+
+@pytest.fixture
+def long():
+    clear()
+    RAN.clear()
+    yield Serving({"stub": Long}, threading.Event())
+    clear()
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("late", 0.3), ("dropped", 60.0)])
+def test_what_is_computed_ends_when_nobody_waits_any_more(long, name, seconds):
+    """One long ask must not hold up everybody after its own asker is gone."""
+    ids = [put(name, seconds=seconds), put("beside", seconds=0.3)]
+    started = time.monotonic()
+    assert long.turn() == 2
+    assert time.monotonic() - started < 1.0
+    assert RAN == [name, "beside"], "it is no failure, after which each is tried alone"
+    raw = queue.client().lpop(wire.reply_key(ids[0]))
+    assert wire.read_reply(str(raw)) == wire.Problem("late", "Nobody waits for it any more.")
+    assert is_answered(ids[1])
+
+
+def test_what_one_of_many_still_waits_for_is_computed_to_its_end(long):
+    put("same", id="gone", seconds=0.3)
+    stays = put("same", id="stays")
+    long.turn()
+    assert RAN == ["same"]
+    assert "answer" in str(queue.client().lpop(wire.reply_key(stays)))
+
+
+def test_a_look_without_redis_goes_by_the_deadline(long, monkeypatch):
+    ask = wire.envelope("id", "stub", {}, time.time() + 60)
+    late = wire.envelope("id", "stub", {}, time.time() - 1)
+
+    def gone(asks):
+        raise redis.ConnectionError("gone")
+
+    monkeypatch.setattr(long, "_wanted", gone)
+    assert long._is_any_wanted([ask]) and not long._is_any_wanted([late])
+
+
+def test_a_look_elsewhere_than_in_the_worker_does_nothing():
+    wanted.look()
 
 
 def of_sizes(*sizes: int) -> list[wire.Envelope]:
