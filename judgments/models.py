@@ -44,7 +44,10 @@ class JudgmentSetting(models.Model):
 
 
 class JudgmentVersion(models.Model):
-    """One wording of a judgment: its questions, known by the digests of instructions and criteria."""
+    """One wording of a judgment: its questions, known by the digests of instructions and criteria.
+
+    Over 64 KiB they are kept cut, each marked `truncated`; the digests are of the whole.
+    """
 
     judgment = models.CharField(max_length=150)
     instructions_digest = models.CharField(max_length=64)
@@ -74,7 +77,8 @@ class Origin(models.TextChoices):
 class Run(models.Model):
     """One ask, written once; its public id is `<judgment>/<id>`.
 
-    `state` is what was sent (cut as text over 16 KiB, then `is_truncated`). `failure` is one word of the
+    `state` is what was sent, cut as text over 16 KiB; long answers and wordings are kept cut too
+    (`services.cutting`). `is_truncated` where any of them was. `failure` is one word of the
     client's table, `skipped` the reason an ask was not sent. `chain_link` names another run, `quotes` the ids
     of runs whose words the state repeats: a purge follows them.
     `positive` and `negative` are the label values that meant right and wrong when it was asked.

@@ -108,7 +108,7 @@ def replay_text(found: dict[str, Any]) -> str:
     models = ", ".join(map(said, found["served_models"])) or "nobody"
     parts = [
         f"{found['judgment']} asked again on {found['model']} (answered by {models}): "
-        f"{found['n_asked']} runs, {found['n_truncated']} left out because their state was cut"
+        f"{found['n_asked']} runs, {found['n_truncated']} left out because they were cut in the record"
     ]
     parts += [f"  {word}: {n}" for word, n in found["failures"].items()]
     for name, tally in found["questions"].items():

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from judgments import registry
 from judgments.models import JudgmentVersion, Run, RunEvent
+from judgments.services import cutting
 from synth.schemas import Caller
 
 
@@ -39,3 +40,8 @@ def known_names() -> list[str]:
 def questions_of(version: JudgmentVersion) -> dict[str, Any]:
     """Id → question as the wire has it, in order."""
     return dict(version.questions)
+
+
+def has_question(version: JudgmentVersion, question: str) -> bool:
+    """Whether the wording asks it. Of one that is kept cut nobody knows, and the answer is yes."""
+    return question in version.questions or cutting.is_cut(version.questions)

@@ -252,7 +252,7 @@ class RunLabels(OneRun):
         row = self.run(name, key)
         body = self.checked(shapes.LabelBody)
         question = body.get("question")
-        if question is not None and question not in row.version.questions:
+        if question is not None and not selectors.has_question(row.version, question):
             raise Invalid("The run was asked no such question.", field="question")
         saved = labels.label(
             str(row), body["value"], by=self.said_by(row.judgment.partition(".")[0], body.get("by", "")),

@@ -16,8 +16,8 @@ def labelled(name: str, since: datetime | None = None) -> Iterator[dict[str, Any
     """One map a labelled run, oldest first: state, questions, answers, the last label of each question.
 
     `label` is what training reads: of the only question, an option's name, a level's number, or `true` /
-    `false`; null where that is not known. Runs whose state was cut are left out. NotFound for an unknown
-    name.
+    `false`; null where that is not known. Runs that were cut in the record are left out. NotFound for an
+    unknown name.
     """
     check_name(name)
     rows = Run.objects.filter(judgment=name, n_labels__gt=0, is_truncated=False).select_related("version")

@@ -40,7 +40,7 @@ class Tally:
 
 @dataclass
 class Replayed:
-    """A whole replay; `n_truncated` runs could not be asked because their state was cut in the record."""
+    """A whole replay; `n_truncated` runs could not be asked because they were cut in the record."""
 
     judgment: str
     model: str

@@ -83,14 +83,13 @@ def histogram(
         SELECT r.served_model, r.api_key_id,
                greatest(0, least(%s - 1, floor({value} * %s)::int)) AS bin, count(*)
         FROM judgments_run r
-        WHERE r.judgment = %s AND r.at >= %s AND r.version_id = %s AND r.answers IS NOT NULL
+        WHERE r.judgment = %s AND r.at >= %s AND r.version_id = %s AND {value} IS NOT NULL
         GROUP BY 1, 2, 3"""  # noqa: S608 - own text
     found: dict[tuple[str, int | None], list[int]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(sql, [bins, *params, bins, version.judgment, since, version.pk])
+        cursor.execute(sql, [bins, *params, bins, version.judgment, since, version.pk, *params])
         for model, key, bin_, n in cursor.fetchall():
-            if bin_ is not None:
-                found.setdefault((model, key), [0] * bins)[bin_] += n
+            found.setdefault((model, key), [0] * bins)[bin_] += n
     return found
 
 

@@ -16,6 +16,7 @@ from django.db import Error, IntegrityError, connection, transaction
 from judgments import digests, options, strict_json
 from judgments.models import JudgmentVersion, Origin, Run, RunEvent, RunEventKind
 from judgments.questions import Question
+from judgments.services import cutting
 from synth.options import BadOption
 
 MAX_RECORD_BYTES = 16 * 1024
@@ -68,6 +69,15 @@ class Draft:
         return f"{self.judgment}/{self.id}"
 
 
+@dataclass(frozen=True)
+class Wording:
+    """The row of a wording, whether it is kept cut, and the bytes it newly took."""
+
+    version_id: int
+    is_cut: bool
+    n_new: int
+
+
 def is_on() -> bool:
     """Whether asks are saved at all."""
     try:
@@ -103,9 +113,9 @@ def save(draft: Draft, *, is_late: bool = False) -> str | None:
 def insert(draft: Draft) -> Run:
     """Write the run, and its version where it is the first of its wording."""
     for last in (False, True):
-        version_id, n_new = version_of(draft.judgment, draft.questions)
+        wording = wording_of(draft.judgment, draft.questions)
         try:
-            return _insert(draft, version_id, n_new)
+            return _insert(draft, wording)
         except IntegrityError:
             # The sweep took the version in between; make it again, once.
             if last or connection.in_atomic_block:
@@ -113,14 +123,15 @@ def insert(draft: Draft) -> Run:
     raise AssertionError("the second try returns or raises")
 
 
-def _insert(draft: Draft, version_id: int, n_new: int) -> Run:
-    answers = _shallow(strict_json.saveable(draft.answers))
+def _insert(draft: Draft, wording: Wording) -> Run:
+    answers, are_cut, n_answers = cutting.answers(_shallow(strict_json.saveable(draft.answers)))
     usage = strict_json.saveable(draft.usage)
-    rest = len(strict_json.dump_bytes(answers)) + len(draft.failure_text) + 400
+    rest = n_answers + len(draft.failure_text) + 400
     state, is_cut, n_state = kept_state(draft.state, max(MAX_RECORD_BYTES - rest, MIN_STATE_BYTES))
     row = Run(
-        id=draft.id, judgment=draft.judgment, version_id=version_id, at=draft.at,
-        day=draft.at.astimezone(UTC).date(), state=state, is_truncated=is_cut, is_asked=draft.is_asked,
+        id=draft.id, judgment=draft.judgment, version_id=wording.version_id, at=draft.at,
+        day=draft.at.astimezone(UTC).date(), state=state,
+        is_truncated=is_cut or are_cut or wording.is_cut, is_asked=draft.is_asked,
         skipped=draft.skipped, origin=draft.origin, mode=draft.mode, host=draft.host[:300],
         model=_line(draft.model, 150), served_model=_line(draft.served_model, 200), answers=answers,
         usage=usage, failure=draft.failure, failure_text=_line(draft.failure_text, 200),
@@ -128,7 +139,7 @@ def _insert(draft: Draft, version_id: int, n_new: int) -> Run:
         session_model=_line(draft.session_model, 200), chain_link=draft.chain_link[:200],
         quotes=quoted_ids(draft), api_key_id=draft.api_key_id, agent_id=draft.agent_id,
         is_test=draft.is_test, positive=list(draft.positive), negative=list(draft.negative),
-        n_labels=0, n_bytes=n_state + rest + n_new,
+        n_labels=0, n_bytes=n_state + rest + wording.n_new,
     )  # fmt: skip
     row.save(force_insert=True)
     return row
@@ -182,23 +193,24 @@ def _names_run(text: str, at: int) -> bool:
     return _NAME_END.search(text, max(0, at - _NAME_CHARS - 1), at) is not None
 
 
-def version_of(judgment: str, questions: Sequence[Question]) -> tuple[int, int]:
-    """The row of this wording, made once, and the bytes it newly took."""
+def wording_of(judgment: str, questions: Sequence[Question]) -> Wording:
+    """The row of this wording, made once; its digests are of the whole, also where it is kept cut."""
     instructions, criteria = digests.pair(questions)
     same = JudgmentVersion.objects.filter(
         judgment=judgment, instructions_digest=instructions, criteria_digest=criteria
     )
+    wire = _shallow(strict_json.saveable({question.id: question.as_wire() for question in questions}))
+    kept, is_cut, n_bytes = cutting.wording(wire)
     pk = same.values_list("pk", flat=True).first()
     if pk is not None:
-        return pk, 0
-    wire = _shallow(strict_json.saveable({question.id: question.as_wire() for question in questions}))
+        return Wording(pk, is_cut, 0)
     row, is_new = JudgmentVersion.objects.get_or_create(
         judgment=judgment,
         instructions_digest=instructions,
         criteria_digest=criteria,
-        defaults={"questions": wire},
+        defaults={"questions": kept},
     )
-    return row.pk, len(strict_json.dump_bytes(wire)) if is_new else 0
+    return Wording(row.pk, is_cut, n_bytes if is_new else 0)
 
 
 def insert_late(draft: Draft) -> Run:
