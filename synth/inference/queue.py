@@ -1,7 +1,7 @@
 """`ask` gets an answer from the torch worker, or raises within the deadline: no worker, full, late, refused.
 
-Two round trips to Redis: one script that looks at the worker's sign of life and at the queue's length before
-it adds the ask, and one blocking read of the reply.
+Two round trips to Redis: one script that looks at the worker's sign of life and at how many of its priority
+wait before it adds the ask, and one blocking read of the reply.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import redis
 from synth.inference.wire import (
     ALIVE_KEY,
     BOUND,
-    PRIORITIES,
     Problem,
     cancel_key,
     envelope,
@@ -34,12 +33,10 @@ CANCEL_LOOK_S = 0.05
 CANCEL_S = 60
 NO_WORKER = "no_torch_worker"
 
-# KEYS: sign of life, the ask's queue, all queues. ARGV: the ask, the bound.
+# KEYS: sign of life, the ask's queue. ARGV: the ask, the bound.
 _ADD = """
 if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
-local n = 0
-for i = 3, #KEYS do n = n + redis.call('LLEN', KEYS[i]) end
-if n >= tonumber(ARGV[2]) then return -2 end
+if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[2]) then return -2 end
 return redis.call('RPUSH', KEYS[2], ARGV[1])
 """
 
@@ -142,13 +139,11 @@ def cancel(ask_id: str) -> None:
 
 
 def _add(raw: str, priority: str) -> None:
-    queues = [queue_key(name) for name in PRIORITIES]
-    keys = [ALIVE_KEY, queue_key(priority), *queues]
-    found = int(client().eval(_ADD, len(keys), *keys, raw, BOUND))
+    found = int(client().eval(_ADD, 2, ALIVE_KEY, queue_key(priority), raw, BOUND))
     if found == -1:
         raise NoWorker(NO_WORKER, "No torch worker runs.")
     if found == -2:
-        raise Overloaded("queue_full", f"{BOUND} asks wait already.")
+        raise Overloaded("queue_full", f"{BOUND} such asks wait already.")
 
 
 def _wait(

@@ -38,9 +38,16 @@ def test_without_a_worker_an_ask_fails_at_once_and_says_why(no_worker):
 
 def test_a_full_queue_is_refused(no_worker):
     queue.client().set(wire.ALIVE_KEY, "someone", ex=30)
-    queue.client().rpush(wire.queue_key("NICE"), *["x"] * wire.BOUND)
+    queue.client().rpush(wire.queue_key("IMPORTANT"), *["x"] * wire.BOUND)
     with pytest.raises(queue.Overloaded):
         ask({})
+
+
+@pytest.mark.parametrize("priority", ["CHAT", "NICE"])
+def test_a_flood_of_one_priority_refuses_no_other(no_worker, priority):
+    queue.client().set(wire.ALIVE_KEY, "someone", ex=30)
+    queue.client().rpush(wire.queue_key("IMPORTANT"), *["x"] * wire.BOUND)
+    assert queue.begin("stub", {}, deadline=time.time() + 1, priority=priority)
 
 
 def test_a_worker_that_stops_signing_ends_the_asks_that_wait(no_worker):

@@ -131,7 +131,7 @@ def test_without_a_worker_the_call_ends_at_once_and_says_why():
 def test_a_full_queue_is_busy():
     clear()
     queue.client().set(wire.ALIVE_KEY, "someone", ex=30)
-    queue.client().rpush(wire.queue_key("NICE"), *["x"] * wire.BOUND)
+    queue.client().rpush(wire.queue_key("CHAT"), *["x"] * wire.BOUND)
     error = broken()
     clear()
     assert (error.reason, error.retry_after_s) == ("llm_overloaded", 1)
