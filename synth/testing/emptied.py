@@ -22,15 +22,16 @@ def pytest_configure() -> None:
     """Put this in the place of Django's."""
     from django.test import TransactionTestCase
 
-    flush = TransactionTestCase._fixture_teardown
+    case: Any = TransactionTestCase
+    flush = case._fixture_teardown
 
-    def empty(case: TransactionTestCase) -> None:
+    def empty(self: TransactionTestCase) -> None:
         if _is_superuser():
             _empty()
         else:
-            flush(case)
+            flush(self)
 
-    TransactionTestCase._fixture_teardown = empty  # type: ignore[method-assign]
+    case._fixture_teardown = empty
 
 
 def _empty() -> None:

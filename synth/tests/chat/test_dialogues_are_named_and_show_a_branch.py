@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from synth.models import Dialogue, Message
@@ -71,14 +73,14 @@ def test_another_branch_is_shown_down_to_its_newest_end(dialogue, person):  # no
 
 def test_a_branch_that_ends_with_actions_is_shown_with_its_answer(add, dialogue, person):  # noqa: F811
     add()
-    replies = [{"tool_calls": [call()]}, "Rung.", "No bell today."]
+    replies: list[Any] = [{"tool_calls": [call()]}, "Rung.", "No bell today."]
     with ScriptedHost(replies) as host, host.installed():
         answer = turns.take(dialogue, dialogue.person, "Ring it.")
         said = Message.objects.get(role="user")
         turns.retake(dialogue, dialogue.person, said)
     result = Message.objects.get(role="tool")
-    for through in (answer, result, result.parent):
-        shown = person.patch(url(dialogue), {"active_leaf": through.pk})
+    for through in (answer.pk, result.pk, result.parent_id):
+        shown = person.patch(url(dialogue), {"active_leaf": through})
         assert (shown.status_code, shown.json()["active_leaf"]) == (200, answer.pk)
     newest = person.patch(url(dialogue), {"active_leaf": said.pk}).json()["active_leaf"]
     assert Message.objects.get(pk=newest).content == "No bell today."

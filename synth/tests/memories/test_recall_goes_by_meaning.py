@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from django.db import connections, transaction
@@ -187,7 +188,7 @@ def test_redis_away_costs_no_exception(nobody_serves, settings):
 
 
 def test_no_connection_is_held_while_it_waits_and_none_waits_in_a_transaction(agent):
-    held = []
+    held: list[Any] = []
 
     def look(texts):
         until = time.monotonic() + PATIENT_S / 2  # the ask is there a moment before its asker waits
