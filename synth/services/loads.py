@@ -13,14 +13,16 @@ FULL_RETRY_S, PERSON_RETRY_S = 10, 5
 _COUNTS = """
 SELECT count(*) FILTER (WHERE m.lease_until IS NULL
            AND NOT EXISTS (SELECT FROM synth_approval a WHERE a.answer_id = m.id)),
-       count(*) FILTER (WHERE d.person_id = %s)
+       count(*) FILTER (WHERE d.person_id = %s AND NOT (m.lease_until IS NULL
+           AND EXISTS (SELECT FROM synth_approval a WHERE a.answer_id = m.id AND a.status = 'pending')))
 FROM synth_message m JOIN synth_dialogue d ON d.id = m.dialogue_id WHERE m.status = 'streaming'
 """
 
 
 def refuse_full(person: Person) -> None:
     """Unavailable `chat_full` when CHAT_QUEUE answers wait for a worker; TooMany `too_many_turns` for a
-    person with CHAT_PER_PERSON answers on their way. Both say when to try again.
+    person with CHAT_PER_PERSON answers on their way, those that wait for a word of theirs not counted. Both
+    say when to try again.
     """
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, [person.pk])

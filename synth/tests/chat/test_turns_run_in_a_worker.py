@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 from django.db import connection
@@ -12,7 +13,7 @@ from django.utils import timezone
 from synth import liveness
 from synth.chat import events
 from synth.errors import Conflict, TooMany, Unavailable
-from synth.models import Message, TurnState
+from synth.models import Approval, Message, TurnState
 from synth.services import dialogues, erase, people, turn_live, turns
 from synth.testing.whole_database import grep
 from synth.tests.chat.conftest import call, tree
@@ -206,6 +207,19 @@ def test_a_person_and_the_server_have_their_fill(agent, person, monkeypatch):
         begin(other)
     assert (full.value.code, full.value.status) == ("chat_full", 503)
     assert Message.objects.count() == 4 and not Message.objects.filter(dialogue__in=[rows[2], other]).exists()
+
+
+def test_what_waits_for_a_persons_word_is_not_being_written(agent, person, monkeypatch):
+    monkeypatch.setenv("CHAT_PER_PERSON", "1")
+    first, second = (dialogues.create(agent, person) for _ in range(2))
+    answer = begin(first)
+    Approval.objects.create(
+        agent=agent, person=person, dialogue=first, answer=answer, call_id="1", action="memory_forget",
+        expires_at=timezone.now() + timedelta(minutes=30),
+    )  # fmt: skip
+    begin(second)
+    with pytest.raises(TooMany):
+        begin(dialogues.create(agent, person))
 
 
 def test_a_turn_whose_person_is_erased_ends_and_leaves_nothing(dialogue):
