@@ -39,6 +39,7 @@ class Listener:
         self._settle_at = 0.0
         self._claimed_at = -QUIET_S
         self._free = threading.Condition()
+        self._taking = threading.Lock()
         self._is_closing = threading.Event()
         self._drain = threading.Thread(target=self._end, name="chat-end", daemon=True)
         self._threads = [
@@ -63,6 +64,8 @@ class Listener:
         return self._n_running == 0
 
     def _end(self) -> None:
+        with self._taking:
+            pass  # what a claim under way brings is counted by now, and none follows
         if not self._wait_idle(self._grace_s):
             for live in turn_live.all_live():
                 live.end(turn_live.SHUTDOWN)
@@ -78,8 +81,11 @@ class Listener:
         while not self._is_closing.is_set():
             try:
                 self._settle()
-                if self._wait_for_room() and not self._take():
-                    self._await_ring(store)
+                if self._wait_for_room():
+                    with self._taking:
+                        is_all = self._is_closing.is_set() or not self._take()
+                    if is_all:
+                        self._await_ring(store)
             except Exception as error:  # noqa: BLE001 - without Redis or the database it tries again
                 log.warning("chat_listener_troubled", error=f"{type(error).__name__}: {error}")
                 self._is_closing.wait(PAUSE_S)

@@ -6,18 +6,22 @@ import threading
 import time
 from datetime import timedelta
 
+import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from synth import liveness
 from synth.chat import events
+from synth.chat.listener import Listener
 from synth.errors import Conflict, TooMany, Unavailable
 from synth.models import Approval, Message, TurnState
 from synth.services import dialogues, erase, people, turn_live, turns
+from synth.testing.scripted_host import ScriptedHost
 from synth.testing.whole_database import grep
 from synth.tests.chat.conftest import call, tree
 from synth.tests.chat.running import ended, names, served, told, until, words
+from synth.tests.chat.test_one_answer_at_a_time import database
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "one two three four five six seven eight nine ten " * 3
@@ -95,6 +99,27 @@ def test_a_row_without_any_ring_is_found(dialogue, settings):
     assert liveness.client().llen(events.RING) == 0
     with served("Hello."):
         assert ended(answer).content == "Hello."
+
+
+def test_no_turn_begins_after_the_end_was_waited_for(dialogue):
+    answer = begin(dialogue)
+    with psycopg.connect(database()) as other, ScriptedHost(["Hello."]) as host:
+        other.execute("LOCK TABLE synth_message IN ACCESS EXCLUSIVE MODE")
+        with host.installed():
+            listener = Listener(look_s=0.5)
+            listener.start()
+            time.sleep(0.5)  # at its look or its claim, which waits for the lock
+            listener.close()
+            waited = threading.Thread(target=listener.wait)
+            waited.start()
+            waited.join(1)
+            other.rollback()
+            waited.join(30)
+            n_calls = len(host.requests)
+            time.sleep(1)
+            assert len(host.requests) == n_calls and turn_live.all_live() == []
+    answer.refresh_from_db()
+    assert answer.status == ("complete" if n_calls else "streaming")
 
 
 def test_trouble_with_the_host_is_told_and_what_had_come_is_kept(dialogue):

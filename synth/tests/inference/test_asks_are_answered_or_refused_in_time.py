@@ -78,8 +78,8 @@ def test_a_poisoned_ask_fails_alone(worker):
 
 
 def test_identical_asks_at_once_are_computed_once(worker):
-    blocker = partial(ask, {"sleep_ms": 300})
-    same = [partial(ask, {"same": 1}) for _ in range(12)]
+    blocker = partial(ask, {"sleep_ms": 400})
+    same = [partial(late_ask, 1) for _ in range(12)]
     found = at_once([blocker, *same])[1:]
     assert {answer["n"] for answer in found} == {1}
     assert len({answer["run"] for answer in found}) == 1
