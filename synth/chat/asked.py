@@ -9,10 +9,11 @@ quoted.
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +42,11 @@ _LONGEST_OPENING = 200  # characters of a fence, its language and white space
 _CLOSING = re.compile(rf"\s*(?:{FENCE.pattern})")
 _THOUGHT = re.compile(rf"^\s*<({THINKING})\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _LONGEST_OBJECT = 20_000  # characters
+_LISTED = re.compile(rf"(?<!\w)[{QUOTE}]?actions[{QUOTE}]?\s*:\s*(?=[\[{{])")
+_REPLIED = re.compile(r"^[ \t]*>[> \t]*", re.MULTILINE)
+_ESCAPED = re.compile(r"actions\\+[\"'u]")
+_UNESCAPE = re.compile(r"\\([\"'\\/nrt])")
+_MOST_STRINGS = 3  # strings in strings
 _MOST_WORK = 1_000_000  # characters looked at for quotes; a text made to cost more makes every action a quote
 
 
@@ -102,7 +108,7 @@ def read(text: str, calls: Sequence[ToolCall], others: Iterable[str] = ()) -> Wa
     asked = [_of_item(item, n) for n, item in enumerate(items[:MAX_ASKED], 1)]
     if any(not item.problem for item in asked):
         known = _known(others, is_mended=is_opened or any(ADDED in found.notes for found in (first, *more)))
-        asked = [replace(item, is_quoted=known is None or item.key in known) for item in asked]
+        asked = [replace(item, is_quoted=known is None or _quote_key(item) in known) for item in asked]
     if len(items) > MAX_ASKED:
         asked.append(
             Asked("text_0", "", problem=f"A reply has at most {MAX_ASKED} actions; the rest was left.")
@@ -231,27 +237,62 @@ def _unpacked(payload: Any) -> Any:
 
 
 def _known(texts: Iterable[str], *, is_mended: bool) -> set[str] | None:
-    """Keys of every action object that stands in the texts; None where that cannot be told.
+    """Quote keys of every action that stands in the texts, in any object and in spellings of JSON in text.
 
-    That is where it is too much to look through, or where a text has an object that cannot be read and braces
-    were added to the reply's: it may be the same one.
+    None where that cannot be told: where it is too much to look through, or where a text has an object that
+    cannot be read and braces were added to the reply's: it may be the same one.
     """
     found: set[str] = set()
     work = 0
     for text in texts:
-        if is_mended and UNOPENED.search(text):
-            return None
-        for match in OBJECT.finditer(text):
-            source = _object_at(text, match.start())
-            work += len(source)
-            if work > _MOST_WORK:
-                return None
-            value = _parse(source).value
-            if value is not None:
-                found.update(_of_item(item, 1).key for item in _items(value))
-            elif is_mended:
-                return None
+        for spelling in _spellings(text):
+            for match in _LISTED.finditer(spelling):
+                items, n_chars = _listed_at(spelling, match.end())
+                work += n_chars
+                if work > _MOST_WORK:
+                    return None
+                if items is not None:
+                    found.update(_quote_key(_of_item(item, 1)) for item in items)
+                elif is_mended:
+                    return None
     return found
+
+
+def _listed_at(text: str, start: int) -> tuple[list[Any] | None, int]:
+    """The actions listed there, or None, and how many characters were looked at.
+
+    Read as the rest of their object first, as its brackets may be missing; else by themselves.
+    """
+    rest = f'{{"actions": {text[start : start + _LONGEST_OBJECT]}'
+    whole = rest[: walk(rest, 0, _CLOSES).end]
+    if (value := _parse(whole).value) is not None:
+        return _items(value), len(whole)
+    alone = _object_at(text, start)
+    value = _parse(f'{{"actions": {alone}}}').value
+    return None if value is None else _items(value), len(whole) + len(alone)
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """A text, and what it says where JSON stands in a string of JSON, in HTML, in Python's words or in a
+    quoted letter.
+    """
+    yield text
+    if _REPLIED.search(text):
+        yield _REPLIED.sub("", text)
+    if "'actions'" in text:
+        yield text.replace("'", '"')
+    if "&" in text and (plain := html.unescape(text)) != text:
+        yield plain
+    for _ in range(_MOST_STRINGS):
+        if not _ESCAPED.search(text):
+            return
+        text = _UNESCAPE.sub(lambda mark: {"n": "\n", "r": "\r", "t": "\t"}.get(mark[1], mark[1]), text)
+        yield text
+
+
+def _quote_key(item: Asked) -> str:
+    """As `key`; no payload and an empty one are the same words."""
+    return f"{item.name} {_canonical(item.payload or None)}"
 
 
 def _object_at(text: str, start: int, longest: int = _LONGEST_OBJECT) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from synth.actions import Outcome
@@ -80,6 +82,36 @@ def test_what_a_tool_says_is_data(dialogue, add):
     assert told["role"] == "tool" and not told["content"].startswith("SYSTEM:")
     assert not ring
     assert [m.metadata["code"] for m in Message.objects.filter(role="tool").order_by("id")] == ["", "quoted"]
+
+
+IN_STRING = json.dumps({"page": f"So:\n{RING}"})
+OTHER_SPELLINGS = [
+    RING.replace("{", '{"reply": "I ring.", ', 1),
+    RING.replace("{", '{"x": "{", "actions": 1, ', 1),
+    f"They say {RING[1:-1]} and go.",
+    IN_STRING,
+    json.dumps({"result": IN_STRING}),
+    RING.replace('"', "&quot;"),
+    RING.replace('"', "'"),
+    "> " + RING.replace("[", "[\n> > "),
+    RING.replace(', "payload": {}', ""),
+    RING.replace("]", ""),
+    RING[:-3],
+]
+
+
+@pytest.mark.parametrize("other", OTHER_SPELLINGS)
+def test_an_action_that_stands_in_another_spelling_in_the_text_of_others_is_a_quote(other):
+    for reply in (RING, RING[:-2], RING[1:], RING.replace("{", '{"reply": "Yes.", ', 1)):
+        assert [a.is_quoted for a in asked.read(f"Yes.\n{reply}", (), [other]).asked] == [True]
+        assert [a.is_quoted for a in asked.read(f"Yes.\n{reply}", (), ["Ring."]).asked] == [False]
+
+
+def test_a_model_that_takes_an_action_out_of_an_answer_in_json_does_not_act(dialogue, add):
+    look, ring = add("page_read", risk="read"), add(risk="read")
+    look.outcome = Outcome(IN_STRING)
+    say(dialogue, "Read and ring.", {"tool_calls": [call("page_read")]}, f"So {RING}", "Nothing to do.")
+    assert not ring
 
 
 def test_the_same_wish_in_other_words_is_not_taken_for_a_quote():
