@@ -50,9 +50,13 @@ class Memory(models.Model):
             GinIndex(fields=["search"], name="synth_memory_search", fastupdate=False),
         ]
         constraints = [
+            # Of those about one person, and of those about nobody: nobody may notice what others' are called.
             models.UniqueConstraint(
-                fields=["agent", "name"], condition=~models.Q(name=""), name="synth_memory_name_once"
-            )
+                fields=["agent", "about", "name"],
+                condition=~models.Q(name=""),
+                nulls_distinct=False,
+                name="synth_memory_name_once",
+            )  # fmt: skip
         ]
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ _NEAREST = f"""
     JOIN synth_memoryvector v ON v.memory_id = p.memory_id"""  # noqa: S608 - numbers of ours
 
 _MISSING = """
-    SELECT m.id, m.updated_at, m.about_id, m.name, m.tags, left(m.text, %(chars)s) FROM synth_memory m
+    SELECT m.id, m.updated_at, m.name, m.tags, left(m.text, %(chars)s) FROM synth_memory m
     WHERE m.id < %(before)s AND NOT EXISTS (SELECT FROM synth_memoryvector v WHERE v.memory_id = m.id)
     ORDER BY m.id DESC LIMIT %(limit)s"""
 
@@ -83,14 +83,13 @@ def nearest(agent_id: int, about_id: int | None, meaning: Meaning, ids: Sequence
 def missing(before: int, limit: int) -> list[Unread]:
     """Memories below an id that have no vector, the newest first."""
     rows = _rows(_MISSING, {"before": before, "limit": limit, "chars": PASSAGE_CHARS})
-    return [Unread(pk, at, passage(name, tags, text, about)) for pk, at, about, name, tags, text in rows]
+    return [Unread(pk, at, passage(name, tags, text)) for pk, at, name, tags, text in rows]
 
 
-def passage(name: str, tags: Any, text: str, about_id: int | None) -> str:
-    """What of a memory is read: its name as people know it, the beginning of its text, its tags."""
+def passage(name: str, tags: Any, text: str) -> str:
+    """What of a memory is read: its name, the beginning of its text, its tags."""
     words = json.loads(tags) if isinstance(tags, str) else tags
-    plain = name.removesuffix(f":{about_id or 0}")
-    parts = [f"{plain}: " if plain else "", text, f" ({', '.join(map(str, words))})" if words else ""]
+    parts = [f"{name}: " if name else "", text, f" ({', '.join(map(str, words))})" if words else ""]
     return "".join(parts)[:PASSAGE_CHARS]
 
 

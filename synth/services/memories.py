@@ -108,7 +108,7 @@ def write(
     """Keep something. Its `.note` says so when it is long. With a `door` the change is audited as `by`'s.
 
     Invalid for blank, oversized or unstorable text and malformed name, tags or kind; Conflict (`name_taken`)
-    for a name the agent already uses.
+    for a name that another memory about the same person has.
     """
     row = Memory(agent=agent, about=about, at=at or timezone.now())
     _fill(row, text=text, tags=tags, kind=kind, name=name)

@@ -1,7 +1,6 @@
 """Memories by name, as one person's dialogue sees them: theirs and those about nobody, never another's.
 
-A name is unique for an agent, but nobody may notice whose it is: where another person's memory has it, the
-row is stored as `name:<person id>` (`name:0` for one about nobody), found by and shown under the plain name.
+A name is unique among an agent's memories about one person, and among those about nobody.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ def find(agent: Agent, person: Person | None, name: str) -> Memory | None:
 def find_in(agent: Agent, about: Person | None, name: str) -> Memory | None:
     """The memory of that name about exactly this person (None: about nobody)."""
     name = unicodedata.normalize("NFC", name)  # as it is kept
-    rows = seen(agent, about).filter(about=about, name__in=[name, name + _suffix(about)])
-    return min(rows, key=lambda row: row.name != name, default=None)
+    return seen(agent, about).filter(about=about, name=name).first()
 
 
 def put(
@@ -66,7 +64,11 @@ def put(
         row = find_in(agent, about, name)
         try:
             if row is None:
-                return _create(agent, about, name, text, tags, kind, by, door), True
+                made = memories.write(
+                    agent, text=text, tags=tags or (), kind=kind or "fact", about=about, by=by, door=door,
+                    name=name,
+                )  # fmt: skip
+                return made, True
             more = {"tags": tags, "kind": kind}
             given = {key: value for key, value in more.items() if value is not None}
             return memories.update(row, text=text, by=by, door=door, **given), False  # type: ignore[arg-type]
@@ -75,28 +77,9 @@ def put(
     raise Conflict("This memory is being changed by others; try again.", code="name_taken", field="name")
 
 
-def _create(
-    agent: Agent,
-    about: Person | None,
-    name: str,
-    text: str,
-    tags: Sequence[str] | None,
-    kind: str | None,
-    by: Person | None,
-    door: str,
-) -> Memory:
-    holder = Memory.objects.filter(agent=agent, name=name).only("about_id").first()
-    if holder is not None and holder.about_id == (about.pk if about else None):
-        raise Conflict("Somebody made it meanwhile.", code="name_taken", field="name")
-    return memories.write(
-        agent, text=text, tags=tags or (), kind=kind or "fact", about=about, by=by, door=door,
-        name=name if holder is None else name + _suffix(about),
-    )  # fmt: skip
-
-
 def shown_name(row: Memory) -> str:
     """The name people and models know; `#id` for a memory without one."""
-    return row.name.removesuffix(f":{row.about_id or 0}") if row.name else f"#{row.pk}"
+    return row.name or f"#{row.pk}"
 
 
 def entry(row: Memory) -> Entry:
@@ -108,7 +91,3 @@ def big(rows: QuerySet[Memory]) -> QuerySet[Memory]:
     """Those over MEMORY_ENTRY_WARN_TOKENS, largest first; none where that is 0."""
     limit = settings.MEMORY_ENTRY_WARN_TOKENS
     return rows.filter(n_tokens__gt=limit).order_by("-n_tokens", "id") if limit else rows.none()
-
-
-def _suffix(about: Person | None) -> str:
-    return f":{about.pk if about else 0}"

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from synth import actions
-from synth.errors import Invalid
+from synth.errors import Conflict, Invalid
 from synth.models import AuditEntry, Memory
 from synth.services import memories, named_memories, people
 from synth.turns import Turn
@@ -54,6 +54,18 @@ def test_two_persons_use_one_name_and_neither_notices(agent, person, ada):
         assert listed.count("drinks") == 1 and ":" not in listed
     do(agent, ada, "write", {"name": "drinks", "text": "Tea after all."})
     assert Memory.objects.count() == 2 and Memory.objects.get(about=person).text == "Green."
+
+
+@pytest.mark.parametrize("name", ["drinks", "d" * 100, "drinks:{}"])
+def test_no_name_is_refused_because_another_person_has_it(agent, person, ada, name):
+    name = name.format(ada.pk)
+    for who in (person, ada, None):
+        memories.write(agent, text="Green.", name="drinks", about=who)
+    for who in (person, ada):
+        assert do(agent, who, "write", {"name": name, "text": "Tea."}).is_ok
+        assert do(agent, who, "read", {"name": name}).text.endswith("Tea.")
+    with pytest.raises(Conflict):
+        memories.write(agent, text="Milk.", name="drinks", about=ada)
 
 
 def test_what_is_about_another_person_is_not_found_by_any_name(agent, person, ada):

@@ -76,10 +76,10 @@ def test_the_index_has_names_and_no_bodies(agent, pia, ada):
     assert "umbrellas" not in prompt(agent, ada).text and "umbrellas" not in prompt(agent).text
 
 
-def test_a_name_stored_under_a_persons_number_is_shown_plain(agent, pia, ada):
-    memories.write(agent, text="Coffee.", name="drinks", about=ada)
-    memories.write(agent, text="Green.", name=f"drinks:{pia.pk}", about=pia)
-    assert "- drinks (fact" in prompt(agent, pia).text and f":{pia.pk}" not in prompt(agent, pia).text
+def test_two_persons_memories_of_one_name_are_each_shown_to_theirs(agent, pia, ada):
+    memories.write(agent, text="Coffee, always coffee.", name="drinks", about=ada)
+    memories.write(agent, text="Green.", name="drinks", about=pia)
+    assert prompt(agent, pia).text.count("- drinks (fact, ~2 tokens)") == 1
 
 
 def test_a_large_index_says_so_and_stays_within_its_budget(agent, pia):
