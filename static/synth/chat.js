@@ -37,19 +37,27 @@ function follow(bubble) {
     box.textContent = told;
     if (near) toEnd(thread());
   };
-  const done = () => {
+  // After the end, and when a proxy answers for a server that restarts: look at the answer, and follow it again
+  // while it is written.
+  const done = async () => {
     source.close();
     followed.delete(address);
-    refresh(bubble).then(() => busy(followed.size > 0));
+    const status = await refresh(bubble);
+    busy(followed.size > 0);
+    if (status === 401) say("You are no longer logged in. Load the page anew to go on.");
+    else if (status === 403 || status === 404) say("This answer is no longer there.");
+    else setTimeout(followAll, 3000);
   };
-  // A proxy may answer for a server that restarts: look at the answer, and follow it again while it is written.
-  const lost = () => {
-    done();
-    setTimeout(followAll, 3000);
-  };
-  source.addEventListener("message.start", () => { if (isFresh) show(""); isFresh = false; });
+  source.addEventListener("message.start", () => {
+    if (isFresh) {
+      show("");
+      bubble.querySelector(".actions").replaceChildren();
+    }
+    isFresh = false;
+  });
   source.addEventListener("delta", (event) => show(told + JSON.parse(event.data).text));
   source.addEventListener("resync", (event) => {
+    isFresh = false;
     show(JSON.parse(event.data).content);
     refresh(bubble); // the cards of the events that are gone
   });
@@ -60,7 +68,7 @@ function follow(bubble) {
   source.addEventListener("error", (event) => {
     // The browser's own "error" has no data: it connects again by itself, unless the server said no.
     if (event.data !== undefined) done();
-    else if (source.readyState === EventSource.CLOSED) lost();
+    else if (source.readyState === EventSource.CLOSED) done();
   });
 }
 
@@ -104,14 +112,19 @@ function checkIn(bubble, data) {
   card.replaceChildren(line, ...buttons);
 }
 
+// Without a network the status is 0.
+function part(address) {
+  return fetch(address, { headers: { "HX-Request": "true" } }).catch(() => ({ ok: false, status: 0 }));
+}
+
 async function refresh(bubble) {
-  const answer = await fetch(bubble.dataset.bubble, { headers: { "HX-Request": "true" } });
-  if (!answer.ok) return;
+  const answer = await part(bubble.dataset.bubble);
+  const text = answer.ok ? await answer.text() : "";
   const now = document.getElementById(bubble.id);
-  if (!now) return;
+  if (!text || !now) return answer.status;
   const near = isNearEnd(thread());
   const holder = document.createElement("template");
-  holder.innerHTML = await answer.text();
+  holder.innerHTML = text;
   const fresh = holder.content.querySelector("article");
   const isLive = fresh.dataset.status === "streaming";
   if (isLive) {
@@ -125,6 +138,7 @@ async function refresh(bubble) {
     htmx.process(fresh);
   }
   if (near) toEnd(thread());
+  return answer.status;
 }
 
 function busy(isBusy) {
@@ -188,7 +202,7 @@ function begin() {
 async function news() {
   if (document.hidden || followed.size) return;
   const box = thread();
-  const answer = await fetch(`${box.dataset.news}?leaf=${box.dataset.leaf}`, { headers: { "HX-Request": "true" } });
+  const answer = await part(`${box.dataset.news}?leaf=${box.dataset.leaf}`);
   if (answer.status !== 200 || followed.size) return;
   htmx.swap("#thread", await answer.text(), { swapStyle: "outerHTML" });
 }

@@ -111,6 +111,54 @@ def test_trouble_is_told_and_what_was_said_stays(open_as, world):
     assert page.locator("article.user").inner_text().startswith("break it")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_refusal_is_told_not_only_the_first(open_as, world, width):
+    world.scripts["slow tale"] = {"content": "then " * 200, "token_s": 0.05}
+    page = open_as("pia", width=width)
+    begin(page)
+    say(page, "slow tale")
+    page.wait_for_selector("article.agent .words.live:not(:empty)")
+    size = page.locator("main").bounding_box()
+    for _ in range(2):
+        say(page, "and this")
+        page.locator("#notice").get_by_text("still answering").wait_for()
+        assert page.locator("main").bounding_box() == size, "the notice lies above the talk"
+        page.locator("#notice").get_by_role("button", name="Close").click()
+        assert page.locator("#notice p").count() == 0
+        assert page.input_value("#words") == "and this", "nothing that was written is lost"
+    page.click("#stop")
+    settled(page)
+    assert page.problems == []
+
+
+def test_who_comes_back_in_mid_answer_sees_each_action_once(open_as, world):
+    calls = [{"name": "memory_list", "arguments": {}}]
+    replies = iter([{"content": "I look.", "tool_calls": calls}, {"content": "Now " * 200, "token_s": 0.05}])
+    world.scripts["look at them"] = lambda _request: next(replies)
+    world.scripts["call_1"] = lambda _request: next(replies, "Done.")
+    page = open_as("pia")
+    begin(page)
+    say(page, "look at them")
+    last(page).get_by_text("Now Now").wait_for()
+    page.reload()
+    last(page).get_by_text("Now Now").wait_for()
+    assert last(page).locator(".actions li").all_inner_texts() == ["Done: memory_list"]
+    page.click("#stop")
+    settled(page)
+    assert page.problems == []
+
+
+def test_who_is_logged_out_in_mid_answer_is_told_so(open_as, world):
+    world.scripts["all night"] = {"content": "more " * 200, "token_s": 0.05}
+    page = open_as("pia")
+    begin(page)
+    say(page, "all night")
+    page.wait_for_selector("article.agent .words.live:not(:empty)")
+    page.context.clear_cookies()
+    page.get_by_text("no longer logged in").wait_for()
+    assert not page.locator("#stop").is_visible() and page.problems == []
+
+
 def test_it_works_on_a_phone(open_as, world):
     world.scripts["small talk"] = "Fine.\n\n```\n" + "x" * 300 + "\n```"
     page = open_as("pia", width=390)
