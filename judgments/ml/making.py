@@ -97,14 +97,15 @@ def labelled(name: str, file: Path, question: Question) -> list[generated.Row]:
     passed over. Invalid names the first bad line.
     """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        # Not splitlines: texts may hold other ends of lines, which JSON leaves as they are.
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"{file} cannot be read: {error}", field="file") from None
     rows = []
     for n, line in enumerate(lines, 1):
         try:
             row = _row(name, json.loads(line), question) if line.strip() else None
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Invalid(f"{file.name}, line {n}: {error}", field="file") from None
         if row is not None:
             rows.append(row)

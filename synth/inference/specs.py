@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1024 * 1024
+GGUF = b"GGUF"  # how such a file begins
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,8 @@ class Listed:
 def weights(path: Path) -> list[Path]:
     """The files of weights of a model that an operator names: a `.gguf` file, or those in a folder."""
     if path.is_file():
-        return [path]
-    return [
-        file for kind in ("*.safetensors", "*.gguf") for file in sorted(path.glob(kind)) if file.is_file()
-    ]
+        return [path] if path.suffix == ".gguf" else []
+    return [file for file in sorted(path.glob("*.safetensors")) if file.is_file()]
 
 
 def unpacked_mib(path: Path, dtype: str = "float32") -> int:
@@ -83,8 +82,18 @@ def named(heading: str, path: str) -> list[Listed]:
     files = weights(found)
     if not files:
         return [Listed(heading, "", f"{found}: no .gguf file and no folder with weights")]
+    if files == [found] and not _is_gguf(found):
+        return [Listed(heading, "", f"{found}: broken, it does not begin as a .gguf file does")]
     size = sum(file.stat().st_size for file in files) // MIB
     return [Listed(heading, f"{found}, {size} MiB on disk; about {unpacked_mib(found)} MiB as float32")]
+
+
+def _is_gguf(file: Path) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(GGUF)) == GGUF
+    except OSError:
+        return False
 
 
 SPECS: list[Spec] = []

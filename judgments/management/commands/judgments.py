@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.timezone import now
 
-from judgments import strict_json
+from judgments import heads, strict_json
 from judgments.models import ModelArtifact
 from judgments.report_text import listing_text, replay_text, report_text
 from judgments.services import exporting, replay, reports, settings, training
@@ -79,6 +79,8 @@ class Command(BaseCommand):
             sys.exit(UNKNOWN)
         except DomainError as error:
             raise CommandError(error.message) from None
+        except heads.BadHead as error:
+            raise CommandError(f"The head that serves cannot be read: {error}") from None
         except ModuleNotFoundError as error:
             raise CommandError(f"{error.name} is missing: pip install '.[ml]'") from None
 

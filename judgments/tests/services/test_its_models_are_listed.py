@@ -41,5 +41,19 @@ def test_the_language_model_is_looked_for_where_it_is_named(monkeypatch, tmp_pat
     (tmp_path / "model.safetensors").write_bytes(b"x" * 3 * 1024 * 1024)
     monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path))
     assert f"{tmp_path}, 3 MiB on disk" in shown()
-    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / "model.safetensors"))
-    assert "3 MiB on disk" in shown()
+    (tmp_path / "model.gguf").write_bytes(b"GGUF".ljust(2**20))
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / "model.gguf"))
+    assert "1 MiB on disk" in shown()
+
+
+@pytest.mark.parametrize(
+    "name, said", [("model.txt", "no .gguf file"), ("model.gguf", "broken, it does not")]
+)
+def test_a_file_that_is_no_language_model_fails_the_check(monkeypatch, tmp_path, name, said):
+    monkeypatch.setattr(probe, "has_torch", lambda: True)
+    monkeypatch.setattr(specs, "picked", lambda: specs.Spec("x", "p", "pip", "pip", "__init__.py", "MIT", 1))
+    (tmp_path / name).write_bytes(b"what was downloaded was a page of HTML")
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / name))
+    assert said in shown()
+    with pytest.raises(CommandError, match="can serve"):
+        shown("--check")

