@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -22,6 +22,7 @@ from synth.models import IdempotentAnswer
 HEADER = "Idempotency-Key"
 MAX_KEY_CHARS = 200
 AT_WORK = timedelta(seconds=60)  # a process that has not answered by then is taken for dead
+TRIES = 10
 P = ParamSpec("P")
 V = TypeVar("V", bound=APIView)
 
@@ -107,14 +108,23 @@ def _first_or_kept(request: Request, key: str, effect: Callable[[], Response]) -
 def _kept(request: Request, key: str) -> tuple[IdempotentAnswer, bool]:
     """The row of the key, locked, and whether it is new."""
     digest = _digest(request)
-    kept, is_first = IdempotentAnswer.objects.select_for_update().get_or_create(
-        actor_id=request.user.pk, key=key, defaults={"request_sha256": digest}
-    )
+    kept, is_first = _found_or_made(request.user.pk, key, digest)
     if kept.request_sha256 != digest:
         raise Refused(
             "This key came with another request before.", code="idempotency_key_reused", field=HEADER
         )
     return kept, is_first
+
+
+def _found_or_made(actor_id: int | None, key: str, digest: str) -> tuple[IdempotentAnswer, bool]:
+    for _ in range(TRIES):
+        try:
+            return IdempotentAnswer.objects.select_for_update().get_or_create(
+                actor_id=actor_id, key=key, defaults={"request_sha256": digest}
+            )
+        except IntegrityError:
+            continue  # a twin's row stood in the way, and is gone: its effect failed
+    raise Conflict("This request is being answered.", code="request_running")
 
 
 def _replayed(kept: IdempotentAnswer) -> Response:
