@@ -88,7 +88,8 @@ class RunAdmin(Records):
         row = _run(str(pk))
         if row is None:
             raise Http404
-        if value := request.POST.get("value", "").strip():
+        value = request.POST.get("value", "")  # to the byte: two options may differ in blanks alone
+        if value.strip():
             question = request.POST.get("question") or None
             try:
                 labels.label(str(row), value, by=me(request).username, question=question)
@@ -160,9 +161,10 @@ def choices_of(row: Run) -> list[dict[str, str]]:
             found |= {(name, key): None for name in question["criteria"]}
         elif question["type"] == "noul" and not found:
             found |= {("true", key): None, ("false", key): None}
-    pairs = list(found)[: len(KEYS)]
+    pairs = [pair for pair in found if pair[0].strip() and max(map(len, pair)) <= labels.MAX_CHARS]
     return [
-        {"value": value, "question": question, "key": KEYS[n]} for n, (value, question) in enumerate(pairs)
+        {"value": value, "question": question, "key": key}
+        for key, (value, question) in zip(KEYS, pairs, strict=False)
     ]
 
 

@@ -25,11 +25,14 @@ def wording(questions: dict[str, Any]) -> tuple[dict[str, Any], bool, int]:
     return _kept(questions, MAX_WORDING_BYTES, _bare_question)
 
 
-def answers(found: Any) -> tuple[Any, bool, int]:
-    """Id → answer as it is kept, whether it was cut, and its bytes. Anything else stays as it is."""
+def answers(found: Any, *, is_wording_cut: bool = False) -> tuple[Any, bool, int]:
+    """Id → answer as it is kept, whether it was cut, and its bytes. Anything else stays as it is.
+
+    Where the wording is kept cut, long names are the same here, so that a label of the one counts.
+    """
     if not isinstance(found, dict):
         return found, False, _size(found)
-    return _kept(found, MAX_ANSWERS_BYTES, _bare_answer)
+    return _kept(_short(found) if is_wording_cut else found, MAX_ANSWERS_BYTES, _bare_answer)
 
 
 def is_cut(found: dict[str, Any]) -> bool:

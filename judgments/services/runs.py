@@ -124,7 +124,9 @@ def insert(draft: Draft) -> Run:
 
 
 def _insert(draft: Draft, wording: Wording) -> Run:
-    answers, are_cut, n_answers = cutting.answers(_shallow(strict_json.saveable(draft.answers)))
+    answers, are_cut, n_answers = cutting.answers(
+        _shallow(strict_json.saveable(draft.answers)), is_wording_cut=wording.is_cut
+    )
     usage = strict_json.saveable(draft.usage)
     rest = n_answers + len(draft.failure_text) + 400
     state, is_cut, n_state = kept_state(draft.state, max(MAX_RECORD_BYTES - rest, MIN_STATE_BYTES))

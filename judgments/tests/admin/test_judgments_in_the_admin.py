@@ -7,6 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from judgments import registry
 from judgments.models import JudgmentSetting, Run
 from judgments.services import labels
 from judgments.services.asking import judge
@@ -69,6 +70,19 @@ def test_the_queue_labels_with_a_button_and_goes_on(operator, run_id, judgments,
     assert "waits for a label" in operator.get(skipped.headers["Location"]).content.decode()
     assert len(judgments.labels(rain)) == 1
     assert operator.get(f"/admin/judgments/run/queue/{older.pk}/").status_code == 405
+
+
+def test_the_queue_offers_only_options_that_can_be_labels_and_says_them_to_the_byte(operator, judgments):
+    names = ["x" * 201, "  ", " yes ", "yes", "<b>"]
+    with registry.isolated():
+        registry.declare("shop.pick", questions={"q": {"type": "choice", "criteria": dict.fromkeys(names)}})
+        judgments.mode("shop.pick", "on")
+        run_id = judge("shop.pick", "which", session="api:test").run_id or ""
+    page = operator.get("/admin/judgments/run/queue/?judgment=shop.pick")
+    assert [one["value"] for one in page.context["choices"]] == [" yes ", "yes", "<b>"]
+    url = f"/admin/judgments/run/queue/{run_id.partition('/')[2]}/"
+    operator.post(url, {"value": " yes ", "question": "q"})
+    assert [event.value for event in judgments.labels("shop.pick")] == [" yes "]
 
 
 def test_a_report_draws_both_diagrams(operator, run_id):

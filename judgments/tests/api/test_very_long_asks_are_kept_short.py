@@ -99,3 +99,15 @@ def test_what_is_within_the_limits_is_kept_as_it_is(served, wire):
     run = Run.objects.get()
     assert not run.is_truncated and run.version.questions == asked
     assert run.answers and len(run.answers["q"]["probabilities"]) == 255
+
+
+def test_a_cut_name_is_the_same_in_the_answers_so_that_its_label_counts(served, wire):
+    names = [f"{n} {'n' * 240}" for n in range(20)]
+    wire.ask({**BODY, "questions": {"q": {"type": "choice", "criteria": dict.fromkeys(names, "d" * 4_000)}}})
+    run = Run.objects.select_related("version").get()
+    kept = run.version.questions["q"]["criteria"]
+    assert run.is_truncated and run.answers is not None
+    assert set(run.answers["q"]["probabilities"]) == set(kept)
+    assert labels.label(str(run), run.answers["q"]["choice"], by="t", question="q")
+    (group,) = reports.report("served.systemone", days=1, at=now())["groups"]
+    assert group["questions"]["q"]["calibration"]["accuracy"] == 1
