@@ -60,7 +60,7 @@ def ask(
         typed = read_reply(sent, raw.body)
     except BadAnswer as error:
         raise Failure(error.word, error.text.replace(host.key, "[key]") if host.key else error.text) from None
-    answers = dict(raw.body["answers"])
+    answers = {question.id: raw.body["answers"][question.id] for question in sent.questions}
     if sent is not ask:
         answers, typed = _as_asked(ask, sent, answers, typed)
     return Reply(

@@ -107,7 +107,8 @@ def _value(question_id: str, question: dict[str, Any]) -> tuple[str, list[Any]]:
 def labelled(name: str, since: datetime, key_id: int | None) -> dict[tuple[Any, ...], list[Labelled]]:
     """The last label of each run and question, by (version, served model, caller, question).
 
-    A label that names no question is about the first.
+    A label that names no question is about the first. What a host says beside an answer's own fields is
+    not read.
     """
     sql = f"""
         WITH first AS (
@@ -122,23 +123,24 @@ def labelled(name: str, since: datetime, key_id: int | None) -> dict[tuple[Any, 
                 AND r.judgment = %s AND r.at >= %s AND r.n_labels > 0 {_of_key(key_id)}
             ORDER BY r.id, asked, e.id DESC)
         SELECT version_id, served_model, api_key_id, asked, value,
-               (a.v ->> 'noul')::float, a.v ->> 'choice',
-               (a.v -> 'probabilities' ->> (a.v ->> 'choice'))::float,
-               coalesce(a.v -> 'probabilities', '{{}}') ? value, positive ? value, negative ? value,
-               CASE WHEN a.v ? 'score' THEN (a.v - 'score')::text END
+               CASE a.v ->> 'type' WHEN 'noul' THEN (a.v ->> 'noul')::float
+                   WHEN 'choice' THEN (a.v -> 'probabilities' ->> (a.v ->> 'choice'))::float END,
+               CASE WHEN a.v ->> 'type' = 'choice' AND a.v -> 'probabilities' ? value
+                   THEN a.v ->> 'choice' END,
+               positive ? value, negative ? value,
+               CASE WHEN a.v ->> 'type' = 'score' THEN (a.v - 'score')::text END
         FROM last CROSS JOIN LATERAL (SELECT answers -> asked AS v) a"""  # noqa: S608 - own text
     found: dict[tuple[Any, ...], list[Labelled]] = defaultdict(list)
     with _wide():
         rows = _rows(sql, name, name, name, since, key_id)
-    for version, model, key, question, value, noul, choice, p, is_option, is_yes, is_no, levels in rows:
+    for version, model, key, question, value, p, chosen, is_yes, is_no, levels in rows:
         outcome = True if is_yes else False if is_no else None
         if levels is not None:
             p, named = _level(json.loads(levels), value)
             outcome = outcome if named is None else named
-        elif noul is None and is_option:
-            outcome = value == choice
-        one = Labelled(value, noul if noul is not None else p, outcome)
-        found[version, model, key, question].append(one)
+        elif chosen is not None:  # the label names one of the options
+            outcome = value == chosen
+        found[version, model, key, question].append(Labelled(value, p, outcome))
     return found
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from judgments import backends
 from judgments.backends import Failure, HostConfig, scripted
+from judgments.backends.types import Raw
 from judgments.tests.backends.asks import ASK, JUST_NOUL, good
 
 HOST = HostConfig("scripted")
@@ -47,3 +48,10 @@ def test_a_label_shows_no_password():
     assert HostConfig("http://me:secret@h:1/x").label == "h:1"
     assert HostConfig("scripted:/tmp/x").label == "scripted"
     assert HostConfig("http://[::1").label == "not an address"
+
+
+def test_answers_nobody_asked_for_are_not_kept(monkeypatch):
+    said = good()
+    said["answers"]["other"] = {"type": "noul", "noul": "x" * 1_000}
+    monkeypatch.setattr(scripted, "send", lambda *args: Raw(said))
+    assert set(backends.ask(HOST, JUST_NOUL, 1).answers) == {"n"}

@@ -260,3 +260,31 @@ def test_a_current_wording_that_refuses_an_old_state_is_counted(judgments):
 def test_a_replay_takes_whole_numbers_that_make_sense(judgments, rain, given):
     with pytest.raises(CommandError, match=given.partition("=")[0]):
         call_command("judgments", "replay", rain, given)
+
+
+EXTRA = [
+    {"choice": "wet", "probabilities": {"wet": "high"}},
+    {"score": {"of": "what"}, "probabilities": {"wet": 0.1, "dry": 0.9}, "legend": {"wet": "wet"}},
+]
+
+
+@pytest.mark.parametrize("extra", EXTRA)
+def test_fields_of_a_host_that_no_noul_has_change_no_number(judgments, rain, extra):
+    judgments.answer(rain, {"q": {"type": "noul", "noul": 0.9, **extra}})
+    labels.label(judge(rain, "x", session=S).run_id, "wet", by="t")
+    (group,) = the_report(rain)["groups"]
+    figures = group["questions"]["q"]["calibration"]
+    assert (figures["n"], figures["accuracy"]) == (1, 1) and figures["brier"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("extra", [{"noul": "no number"}, {"noul": 0.3}, {"score": 1}, {"noul": 10**400}])
+def test_fields_of_a_host_that_no_choice_has_change_no_number(judgments, extra):
+    registry.declare(
+        "weather.sky", questions={"q": {"type": "choice", "criteria": {"blue": None, "grey": None}}}
+    )
+    said = {"type": "choice", "choice": "blue", "probabilities": {"blue": 0.8, "grey": 0.2}, **extra}
+    judgments.answer("weather.sky", {"q": said})
+    labels.label(judge("weather.sky", "x", session=S).run_id, "blue", by="t")
+    (group,) = the_report("weather.sky")["groups"]
+    figures = group["questions"]["q"]["calibration"]
+    assert (figures["n"], figures["accuracy"]) == (1, 1) and figures["brier"] == pytest.approx(0.04)
