@@ -112,6 +112,8 @@ def activate(name: str, version: str) -> ModelArtifact:
     Conflict `no_such_artifact` when there is no such candidate.
     """
     with transaction.atomic():
+        # All of the name, in one order: two commands at once take turns.
+        list(ModelArtifact.objects.filter(name=name).order_by("pk").select_for_update().values_list("pk"))
         ModelArtifact.objects.filter(name=name, status=ArtifactStatus.ACTIVE).update(
             status=ArtifactStatus.RETIRED
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from judgments import heads, registry
+from judgments.models import ModelArtifact
 from judgments.services import training
 from synth.errors import Invalid, NotFound
 
@@ -57,3 +60,21 @@ def test_a_broken_head_or_a_missing_package_ends_the_command_with_a_sentence(mon
     monkeypatch.setattr(training, "evaluate", evaluate)
     with pytest.raises(CommandError, match=said):
         call_command("judgments", "evaluate", stdout=StringIO(), stderr=StringIO())
+
+
+def test_two_commands_at_once_leave_one_active_head(transactional_db):
+    rows = [training.save("shop.anger", bytes([n]), {}) for n in range(2)]
+
+    def activate(row) -> Exception | None:
+        try:
+            for _ in range(15):
+                training.activate(row.name, row.version)
+        except Exception as error:  # noqa: BLE001
+            return error
+        finally:
+            connection.close()
+        return None
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(activate, rows)) == [None, None]
+    assert ModelArtifact.objects.filter(status="active").count() == 1
