@@ -75,8 +75,9 @@ class RunAdmin(Records):
         """The newest run nobody has labelled, older than the one just seen."""
         self.look(request)
         name = request.GET.get("judgment", "")
-        row = _next(name, _run(request.GET.get("after")))
-        context: dict[str, Any] = {"judgment": name, "names": selectors.known_names(), "run": row}
+        names = selectors.known_names()
+        row = _next(name, _run(request.GET.get("after"))) if name in names else None
+        context: dict[str, Any] = {"judgment": name, "names": names, "run": row}
         if row is not None:
             context |= {**run_context(row), "choices": choices_of(row)}
         return self.render(request, "judgments/queue.html", "Label judgments", **context)

@@ -28,6 +28,10 @@ class JudgmentSettingAdmin(CoreAdmin):
     fields = ("name", "mode", "host", "model", "n_orders")
     ordering = ("name",)
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """None for a key no database takes, as for one that isn't there."""
+        return None if "\x00" in object_id else super().get_object(request, object_id, from_field)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return ("name",) if obj else ()
 

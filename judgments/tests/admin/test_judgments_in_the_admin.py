@@ -112,6 +112,12 @@ def test_settings_are_changed_through_the_service(operator, run_id):
     assert JudgmentSetting.objects.get(name="approvals.allow").mode == "audit"
 
 
+def test_a_name_no_database_takes_is_as_unknown_as_any(operator):
+    page = operator.get("/admin/judgments/run/queue/?judgment=a%00b")
+    assert page.status_code == 200 and page.context["run"] is None
+    assert operator.get("/admin/judgments/judgmentsetting/a%00b/change/").status_code == 302
+
+
 def test_trainers_see_nothing_of_it(db, run_id):
     tara = people.ensure("tara")
     agents.create(slug="wren", name="Wren", trainers=[tara])
