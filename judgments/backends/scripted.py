@@ -54,11 +54,22 @@ def _said(host: HostConfig, ask: Ask) -> Any:
     with _lock:
         if path:
             if path not in _files:
-                lines = Path(path).read_text().splitlines()
-                _files[path] = itertools.cycle([strict_json.loads(line) for line in lines if line.strip()])
+                _files[path] = itertools.cycle(_lines(Path(path)))
             return next(_files[path])
         current = _scripts[-1] if _scripts else None
     return current(ask) if current else None
+
+
+def _lines(file: Path) -> list[Any]:
+    """What a file has to say. Failure `unreachable` for one that cannot be read or says nothing."""
+    try:
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        found = [strict_json.loads(line) for line in text.split("\n") if line.strip()]
+    except (OSError, ValueError):
+        found = []
+    if not found:
+        raise Failure("unreachable", "The script is no file with lines of JSON.")
+    return found
 
 
 def _answer(question: Question, said: Any) -> Any:

@@ -55,3 +55,13 @@ def test_answers_nobody_asked_for_are_not_kept(monkeypatch):
     said["answers"]["other"] = {"type": "noul", "noul": "x" * 1_000}
     monkeypatch.setattr(scripted, "send", lambda *args: Raw(said))
     assert set(backends.ask(HOST, JUST_NOUL, 1).answers) == {"n"}
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n \n", b"not json", b"\xff\xfe"])
+def test_a_script_that_cannot_be_read_is_a_host_that_is_not_there(tmp_path, content):
+    path = tmp_path / "script.jsonl"
+    if content is not None:
+        path.write_bytes(content)
+    for said in (f"scripted:{path}", "scripted:a\0b", "scripted:/dev/zero"):
+        with pytest.raises(Failure, match="unreachable"):
+            backends.ask(HostConfig(said), JUST_NOUL, 1)
