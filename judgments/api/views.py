@@ -106,10 +106,10 @@ class JudgmentAsk(Judgments):
 
         Without an answer `reason` says why; the status is 200 all the same.
         """
-        return once_unheld(request, lambda: self._ask(name))
+        declaration = self._askable(name)  # first: a kept answer is not for everybody either
+        return once_unheld(request, lambda: self._ask(declaration))
 
-    def _ask(self, name: str) -> Response:
-        declaration = self._askable(name)
+    def _ask(self, declaration: Declaration) -> Response:
         body = self.checked(shapes.AskBody)
         session = body.get("session_id") or self._own_session()
         try:

@@ -63,3 +63,15 @@ def test_one_of_many_twins_is_asked(post, judgments, rain, monkeypatch):
 def test_twins_of_an_ask_that_is_refused_are_refused(post):
     for n in range(5):
         assert set(together(lambda n=n: post({"state": "x", "unknown": 1}, f"k{n}"))) <= {400, 409}
+
+
+def test_a_kept_answer_is_not_for_a_key_that_may_not_ask(db, client, judgments, rain, no_limits):
+    judgments.answer(rain, 0.9)
+    people.ensure("pia")
+    found = []
+    for scope in ("systemone", "chat"):
+        key = keys.issue(people.ensure(f"app-{scope}"), role="app", scopes=[scope]).plain
+        headers = {"Idempotency-Key": "k", "Authorization": f"Bearer {key}", "X-Person": "pia"}
+        url, body = f"/api/judgments/{rain}/ask/", json.dumps({"state": "x"})
+        found.append(client.post(url, body, content_type="application/json", headers=headers).status_code)
+    assert found == [200, 403]
