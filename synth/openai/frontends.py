@@ -17,10 +17,14 @@ from synth.text.words import tokens
 MAX_TITLE_CHARS = 48
 # These look at messages of any size: none may look twice at the same stretch of one.
 _HISTORY = re.compile(r"<(/?)chat_history>", re.IGNORECASE)
-_TURN = re.compile(r"^[ \t]*(?:\|\|>[ \t]*)?\**(?:USER|User|user|Human)\**[ \t]*:\s*", re.MULTILINE)
+_TURN = re.compile(r"^[ \t]*(?:\|\|>[ \t]*|- )?\**(?:USER|User|user|Human|You)\**[ \t]*:\s*", re.MULTILINE)
 _NEXT = re.compile(
-    r"^[ \t]*(?:\|\|>[ \t]*)?\**(?:ASSISTANT|Assistant|assistant|Response|AI|Model)\**[ \t]*:",
+    r"^[ \t]*(?:\|\|>[ \t]*|- )?\**(?:ASSISTANT|Assistant|assistant|Response|AI|Model)\**[ \t]*:",
     re.MULTILINE,
+)
+_QUERY = re.compile(
+    r"\A\s*Here is the query:(.*?)Create a concise,? [\d-]+ word phrase as a title for the previous",
+    re.DOTALL,
 )
 _WORD_EDGE = re.compile(r"\s+\S*$")
 
@@ -49,6 +53,7 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("image", r"\A\s*###\s*Task:\s*Generate a detailed prompt for an?m? image"),
         ("emoji", r"\A\s*Your task is to reflect the speaker's likely facial expression"),
         ("title", r"\A\s*Create a concise,? [\d-]+ word (?:phrase|title).{0,160}\b(?:title|header)\b"),
+        ("title", _QUERY.pattern),  # its first versions, and what was made after them
         # LibreChat.
         ("title", r"\A\s*(?:Please |)(?:provide|generate|write) a concise,? 5-word-or-less title\b"),
         (
@@ -57,6 +62,8 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         ("title", r"\A\s*Please generate a concise title \(max \d+ characters\) for a conversation"),
         ("title", r"\A\s*Write a concise title for this conversation in (?:the given|the same) language"),
+        # big-AGI.
+        ("title", r"\A\s*Analyze the given short conversation.{0,40}? and extract a concise chat title\b"),
         # NextChat, Chatbox, LobeChat, Better ChatGPT, AI SDK templates.
         ("title", r"\A\s*Please generate a four to five word title summarizing our conversation"),
         ("title", r"\A\s*Based on the chat history, give this conversation a name"),
@@ -112,7 +119,7 @@ def answer(chore: Chore, asked: Asked) -> str:
 
 def title_of(text: str) -> str:
     """The first words of what somebody wrote, cut between words."""
-    line = " ".join(text.split()).strip(" \"'“”„«»#*-")
+    line = " ".join(text.split()).strip(" \"'“”„«»#*-`")
     sentence = re.split(r"(?<=[.!?。！？])\s*", line, maxsplit=1)[0].rstrip(".。")
     if len(sentence) <= MAX_TITLE_CHARS:
         return sentence or "New chat"
@@ -130,6 +137,8 @@ def tags_of(text: str, limit: int = 3) -> list[str]:
 def _talk(asked: Asked) -> tuple[str, str]:
     """What the person wrote first, and all of the talk: of the history in the request, else its messages."""
     last = asked.messages[-1].text
+    if found := _QUERY.match(last):
+        return found[1], found[1]
     history = _history(last)
     if history is not None or _TURN.search(last):
         whole = history if history is not None else last[_start(last) :]

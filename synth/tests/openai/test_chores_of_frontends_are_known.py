@@ -66,6 +66,29 @@ def test_librechat(kind):
     assert frontends.answer(chore, request) == "How do I prune an apple tree?"
 
 
+def test_big_agi():
+    words = (
+        "Analyze the given short conversation (every line is truncated) and extract a concise chat title "
+        "that summarizes the conversation in as little as a couple of words.\nOnly respond with the "
+        "lowercase short title and nothing else.\n\n```\n- You: How do I prune an apple tree?{}\n```"
+    )
+    told = {"role": "system", "content": "You are an AI conversation titles assistant who makes chat titles."}
+    for rest in ("", "\n- Assistant: In winter.\n- You: And when?"):
+        assert reply_to(asked(words.format(rest), told)) == "How do I prune an apple tree?"
+
+
+@pytest.mark.parametrize("line", ["", "\n--------------\n"])
+def test_first_versions_of_open_webui(line):
+    words = (
+        f"Here is the query:\n{line}\nHow do I prune an apple tree?\n{line}\nCreate a concise, 3-5 word "
+        "phrase as a title for the previous query. Avoid quotation marks or special formatting. RESPOND ONLY "
+        "WITH THE TITLE TEXT.\n\nExamples of titles:\nStock Market Trends"
+    )
+    assert reply_to(asked(words)) == "How do I prune an apple tree?"
+    assert frontends.chore_of(asked("Here is the query: how do I create a title?")) is None
+    assert frontends.chore_of(asked("Here is the query:" + "\n" * 200_000 + "Create a concise")) is None
+
+
 def test_a_title_in_a_shape_that_was_asked_for():
     request = asked(LIBRECHAT["titled"], response_format={"type": "json_object"})
     assert json.loads(reply_to(request))["title"] == "How do I prune an apple tree?"
