@@ -16,6 +16,7 @@ from synth.tests.clients.conftest import world as world  # noqa: PLC0414 - the f
 @pytest.fixture
 def open_as(chromium: Any, world: World) -> Iterator[Any]:
     """Opens the chat for a person of the tree in a fresh window; `width` 390 is a phone."""
+    world.scripts.clear()  # those of the test before might answer this one's requests
     windows = []
 
     def open_window(username: str, width: int = 1280) -> Any:
