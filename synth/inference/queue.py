@@ -77,8 +77,11 @@ class Rejected(NoAnswer):
 
 
 def _client(url: str) -> redis.Redis:
-    # A blocking read may last as long as the deadline: the client's own timeout would end it early.
-    return redis.Redis.from_url(url, decode_responses=True, socket_timeout=None, socket_connect_timeout=2)
+    # A blocking read may last as long as the deadline: the client's own timeout would end it early. Bytes
+    # that are no text are somebody else's: what was taken together with them is answered all the same.
+    return redis.Redis.from_url(
+        url, decode_responses=True, encoding_errors="replace", socket_timeout=None, socket_connect_timeout=2
+    )
 
 
 def client() -> redis.Redis:

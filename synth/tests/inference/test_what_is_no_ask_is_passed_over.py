@@ -10,7 +10,7 @@ import pytest
 
 from synth.inference import queue, wire
 from synth.inference.runners import Stub
-from synth.tests.llm.local import scripted, served, until
+from synth.tests.llm.local import scripted, served
 
 SOUND = wire.envelope("a" * 32, "stub", {}, time.time() + 60)
 NO_ASKS = [
@@ -35,11 +35,14 @@ def test_the_loop_answers_what_comes_after_it(priority):
 
 
 @pytest.mark.parametrize("raw", [b"\xed\xa0\x80", replace(SOUND, id="\ud800").dumps()])
-def test_what_breaks_a_take_ends_that_take_alone(raw):
+def test_what_is_no_text_harms_nobody_taken_with_it(raw):
+    deadline = time.time() + 20
     with served(stub=Stub):
+        busy = queue.begin("stub", {"sleep_ms": 500, "at": deadline}, deadline=deadline)
         queue.client().rpush(wire.queue_key("IMPORTANT"), raw)
-        until(lambda: not queue.client().llen(wire.queue_key("IMPORTANT")))
-        assert queue.ask("stub", {"n": 1}, deadline=time.time() + 20)["echo"] == {"n": 1}
+        mate = queue.begin("stub", {"n": 1}, deadline=deadline)
+        assert queue.wait(mate, deadline)["echo"] == {"n": 1}
+        assert queue.wait(busy, deadline)["echo"]["sleep_ms"] == 500
 
 
 @pytest.mark.parametrize(
