@@ -67,8 +67,7 @@ function follow(bubble) {
   source.addEventListener("message.end", done);
   source.addEventListener("error", (event) => {
     // The browser's own "error" has no data: it connects again by itself, unless the server said no.
-    if (event.data !== undefined) done();
-    else if (source.readyState === EventSource.CLOSED) done();
+    if (event.data !== undefined || source.readyState === EventSource.CLOSED) done();
   });
 }
 

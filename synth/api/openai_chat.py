@@ -96,15 +96,20 @@ class ChatCompletionsView(Api):
     def _begun(self, agent: Agent, asked: Asked) -> Message:
         """The place of the answer; with a known Idempotency-Key the answer it has, unless that failed."""
 
+        begun: list[Message] = []
+
         def begin() -> Response:
-            return Response({"message": {"id": client_threads.begin(self.caller, agent, asked).answer.pk}})
+            begun.append(client_threads.begin(self.caller, agent, asked).answer)
+            return Response({"message": {"id": begun[0].pk}})
 
         kept = once(self.request, begin).data
-        answer = Message.objects.filter(pk=kept["message"]["id"]).first()
-        if answer is not None and answer.status == MessageStatus.FAILED:
+        if not begun and self._of(kept).status == MessageStatus.FAILED:
             forget(self.request, kept)
             kept = once(self.request, begin).data
-            answer = Message.objects.filter(pk=kept["message"]["id"]).first()
+        return begun[0] if begun else self._of(kept)
+
+    def _of(self, kept: Any) -> Message:
+        answer = Message.objects.filter(pk=kept["message"]["id"]).first()
         if answer is None:
             raise Conflict("The dialogue was deleted meanwhile.", code="dialogue_gone")
         return answer
