@@ -109,12 +109,13 @@ class Viewer:
 
     def __init__(self) -> None:
         from synth import liveness
+        from synth.net import clients
 
         self.heard: dict[int, list[tuple[float, str]]] = defaultdict(list)
         self.news = threading.Condition()
         self.is_over = False
         self._channel = liveness.client().pubsub(ignore_subscribe_messages=True)
-        self._channel.psubscribe("chat:bell:*")
+        self._channel.psubscribe(clients.channel("chat:bell:*"))
         self._thread = threading.Thread(target=self._hear, daemon=True)
         self._thread.start()
 

@@ -20,7 +20,7 @@ def ring(answer_id: int) -> None:
 def tell_to_stop(answer_id: int) -> None:
     """Tell whoever writes this answer to stop. Never raises; the worker re-reads the row every 2 s."""
     try:
-        liveness.client().publish(events.STOP, str(answer_id))
+        liveness.client().publish(events.stop_channel(), str(answer_id))
     except Exception as error:  # noqa: BLE001 - redis raises many kinds
         log.warning("stop_not_told", answer=answer_id, error=f"{type(error).__name__}: {error}")
 

@@ -1,4 +1,4 @@
-"""What a running answer tells its viewers: names, keys, and how an event is written and read. Pure.
+"""What a running answer tells its viewers: names, keys, and how an event is written and read.
 
 The events of one answer stand in a Redis stream under the ids `0-1`, `0-2`, …; the same text goes over the
 answer's bell. Rows are the truth: everything here may be lost and is worth nothing after the answer's end.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.llm.tolerant import clean_text
+from synth.net import clients
 
 START = "message.start"
 DELTA = "delta"
@@ -25,7 +26,6 @@ RESYNC = "resync"
 TERMINAL = frozenset({END, ERROR})
 
 RING = "chat:ring"  # a list: ids of answers to be begun
-STOP = "chat:stop"  # a channel: ids of answers to be stopped
 MAX_KEPT = 20_000  # events of one answer
 KEPT_S = 900
 ANSWER = 1_000_000  # an SSE id is the answer's id times this, plus n
@@ -101,7 +101,12 @@ def stream_key(answer_id: int) -> str:
 
 def bell_channel(answer_id: int) -> str:
     """The Redis channel on which they are told at once."""
-    return f"chat:bell:{answer_id}"
+    return clients.channel(f"chat:bell:{answer_id}")
+
+
+def stop_channel() -> str:
+    """The Redis channel of the ids of answers to be stopped."""
+    return clients.channel("chat:stop")
 
 
 def viewers_key(answer_id: int) -> str:

@@ -141,7 +141,7 @@ class Listener:
         while not self._is_closing.is_set() or self._n_running:
             try:
                 with self._store().pubsub(ignore_subscribe_messages=True) as channel:
-                    channel.subscribe(events.STOP)
+                    channel.subscribe(events.stop_channel())
                     self._hear(channel)
             except Exception as error:  # noqa: BLE001 - the rows are looked at every 2 s meanwhile
                 log.warning("chat_stops_troubled", error=f"{type(error).__name__}: {error}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 
 import redis
 from django.conf import settings
@@ -27,6 +28,18 @@ def shared(name: str, make: Callable[[str], redis.Redis]) -> redis.Redis:
             if found is None:
                 found = _clients[key] = make(settings.REDIS_URL)
     return found
+
+
+def channel(name: str) -> str:
+    """The name of a channel of this installation. Redis has one space of channels over all its numbered
+    databases, so that of REDIS_URL stands in it: who shares the server hears nothing of ours.
+    """
+    return f"{_database(settings.REDIS_URL)}/{name}"
+
+
+@lru_cache(maxsize=8)
+def _database(url: str) -> int:
+    return int(redis.connection.parse_url(url).get("db", 0))
 
 
 def _renew_lock() -> None:

@@ -80,7 +80,7 @@ def test_a_stop_in_another_process_comes_over_the_channel(dialogue):
         answer = begin(dialogue)
         until(lambda: host.requests)
         TurnState.objects.filter(pk=answer.pk).update(stop_reason="client_gone")
-        liveness.client().publish(events.STOP, str(answer.pk))
+        liveness.client().publish(events.stop_channel(), str(answer.pk))
         assert ended(answer).metadata["reason"] == "client_gone"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
 import redis
 
 from synth.net import clients
@@ -37,3 +38,18 @@ def test_another_address_is_another_client(settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/7"
     other = clients.shared("here", redis.Redis.from_url)
     assert other is not one and other.connection_pool.connection_kwargs["db"] == 7
+
+
+@pytest.mark.parametrize(
+    ("url", "number"),
+    [
+        ("redis://127.0.0.1:6379", 0),
+        ("rediss://u:p@cache.example:6379/4", 4),
+        ("redis://127.0.0.1:6379/4?db=5", 5),
+        ("unix:///tmp/redis.sock?db=3", 3),
+        ("unix:///tmp/redis.sock", 0),
+    ],
+)
+def test_a_channel_bears_the_number_of_the_database(settings, url, number):
+    settings.REDIS_URL = url
+    assert clients.channel("bell") == f"{number}/bell"

@@ -13,6 +13,7 @@ from django.utils.timezone import now
 
 from synth import liveness
 from synth.chat import events
+from synth.chat.publishing import Publisher
 from synth.models import Approval, Message
 from synth.services import keys
 from synth.stack import valkey
@@ -110,6 +111,21 @@ def test_lost_bells_cost_seconds(web, begin, bearer):
         answer.say("6")
         answer.end()
         assert [event.event for event in told] == ["delta", "message.end"]
+
+
+def test_another_installation_on_the_same_redis_ends_nothing(web, begin, bearer, settings):
+    answer = begin()
+    with web.open("GET", answer.path, **bearer) as client:
+        assert eventually(lambda: liveness.client().zcard(events.viewers_key(answer.id)) == 1)
+        ours = settings.REDIS_URL
+        settings.REDIS_URL = f"{ours.partition('?')[0]}?db=15"
+        Publisher(answer.id).error("llm_timeout", "How an answer of the same number ended there.")
+        answer.flush()
+        liveness.client().delete(events.stream_key(answer.id))
+        settings.REDIS_URL = ours
+        answer.start()
+        answer.end()
+        assert [event.event for event in client.events()] == ["message.start", "message.end"]
 
 
 def test_bells_out_of_order_are_put_in_order(web, begin, bearer):
