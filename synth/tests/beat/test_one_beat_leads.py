@@ -103,7 +103,7 @@ def test_a_standby_takes_over_when_the_leader_s_connection_goes(beats):
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
-            "WHERE application_name = 'synth-beat-leader' "
+            "WHERE datname = current_database() AND application_name = 'synth-beat-leader' "
             "AND pid = ANY(SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)"
         )
     second.tick()
