@@ -17,6 +17,7 @@ from judgments import digests, options, strict_json
 from judgments.models import JudgmentVersion, Origin, Run, RunEvent, RunEventKind
 from judgments.questions import Question
 from judgments.services import cutting
+from synth.net.prepared import Prepared
 from synth.options import BadOption
 
 MAX_RECORD_BYTES = 16 * 1024
@@ -29,6 +30,12 @@ _ID = re.compile(rf"([a-z0-9_-]+(?:\.[a-z0-9_-]+)+)/{_UUID}")
 _KEY = re.compile(rf"(?<=[a-z0-9_-]/){_UUID}")
 _NAME_END = re.compile(r"[a-z0-9_-]\.[a-z0-9_-]+/\Z")
 _NAME_CHARS = 100
+_KNOWN = Prepared(
+    lambda judgment, instructions, criteria: JudgmentVersion.objects.filter(
+        judgment=judgment, instructions_digest=instructions, criteria_digest=criteria
+    ).only("pk"),
+    judgment=str, instructions=str, criteria=str,
+)  # fmt: skip
 log = structlog.get_logger(__name__)
 
 
@@ -198,14 +205,11 @@ def _names_run(text: str, at: int) -> bool:
 def wording_of(judgment: str, questions: Sequence[Question]) -> Wording:
     """The row of this wording, made once; its digests are of the whole, also where it is kept cut."""
     instructions, criteria = digests.pair(questions)
-    same = JudgmentVersion.objects.filter(
-        judgment=judgment, instructions_digest=instructions, criteria_digest=criteria
-    )
     wire = _shallow(strict_json.saveable({question.id: question.as_wire() for question in questions}))
     kept, is_cut, n_bytes = cutting.wording(wire)
-    pk = same.values_list("pk", flat=True).first()
-    if pk is not None:
-        return Wording(pk, is_cut, 0)
+    known = _KNOWN.first(judgment=judgment, instructions=instructions, criteria=criteria)
+    if known is not None:
+        return Wording(known.pk, is_cut, 0)
     row, is_new = JudgmentVersion.objects.get_or_create(
         judgment=judgment,
         instructions_digest=instructions,

@@ -39,7 +39,7 @@ def channel(name: str) -> str:
 
 @lru_cache(maxsize=8)
 def _database(url: str) -> int:
-    return int(redis.connection.parse_url(url).get("db", 0))
+    return int(redis.connection.parse_url(url).get("db", 0))  # type: ignore[no-untyped-call]
 
 
 def _renew_lock() -> None:

@@ -14,12 +14,17 @@ from django.utils.timezone import now
 
 from synth.errors import Conflict, Invalid, Refused
 from synth.models import ApiKey, Door, Person, Role
+from synth.net.prepared import Prepared
 from synth.schemas import IssuedKey
 from synth.services import audit, fields
 
 SCOPES = ("chat", "systemone", "signals")
 LAST_USED_EVERY = timedelta(minutes=1)
 MAX_KEY_CHARS = 200
+_LIVING = Prepared(
+    lambda digest: ApiKey.objects.select_related("person").filter(sha256=digest, revoked_at=None),
+    digest=str,
+)
 
 
 def _sha256(plain: str) -> str:
@@ -81,7 +86,7 @@ def authenticate(plain: str) -> ApiKey | None:
     if len(plain) > MAX_KEY_CHARS or not plain.isascii():
         return None
     digest = _sha256(plain)
-    key = ApiKey.objects.select_related("person").filter(sha256=digest, revoked_at=None).first()
+    key = _LIVING.first(digest=digest)
     if key is None or not hmac.compare_digest(key.sha256, digest):
         return None
     if key.person.archived_at is not None or not key.person.is_active:
