@@ -6,6 +6,7 @@ Members: `tables/NAME/00001` … (PostgreSQL's COPY text, cut into pieces of at 
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import hashlib
 import io
@@ -21,6 +22,7 @@ from typing import Any
 
 FORMAT = 1
 PIECE_BYTES = 8 * 1024 * 1024
+_TRIES = 20
 MANIFEST, MANIFEST_SUM = "manifest.json", "manifest.sha256"
 
 
@@ -138,10 +140,9 @@ def writing(path: Path) -> Iterator[Writer]:
     """A 0600 file that appears under `path` complete and on disk, or not at all."""
     zipped = is_gzip(path)
     temporary = path.with_name(path.name + ".tmp")
-    temporary.unlink(missing_ok=True)
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    handle = _only_writer(temporary)
+    with os.fdopen(handle, "wb") as file:
+        try:
             if zipped:
                 with (
                     gzip.GzipFile("", "wb", 5, file) as packed,
@@ -153,10 +154,45 @@ def writing(path: Path) -> Iterator[Writer]:
                     yield Writer(tar)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         _sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+
+
+def _only_writer(temporary: Path) -> int:
+    """A new locked file, in place of what a killed writer left. BadBackup while another writes."""
+    for _ in range(_TRIES):
+        left = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        if _is_locked(left):
+            os.close(left)
+            break
+        # Another may have put the file under its name, or taken it away, before the lock was ours.
+        if _is_at(left, temporary):
+            os.fchmod(left, 0o600)
+            os.ftruncate(left, 0)
+            return left
+        os.close(left)
+    raise BadBackup(f"another backup is being written to {temporary.name[: -len('.tmp')]}")
+
+
+def _is_locked(handle: int) -> bool:
+    """Whether another process has the file's lock; else it is ours, where the file system knows locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        return False
 
 
 def _sync_folder(folder: Path) -> None:

@@ -56,11 +56,13 @@ def restore(path: Path, *, force: bool = False, say: Callable[[str], object] = s
         keys = stage_keys(path, manifest)
         with transaction.atomic(durable=True):
             catalog.query("SELECT set_config('lock_timeout', '15s', true)")
+            before = catalog.sequences()
             drop_all()
             _migrate(sorted((app, name) for app, names in manifest.migrations.items() for name in names))
             _empty()
             n_rows = _fill(path, manifest)
-            catalog.set_sequences(manifest.sequences)
+            # Redis, clients and other servers know rows by number: none is given to another row.
+            catalog.set_sequences({n: max(at, before.get(n, at)) for n, at in manifest.sequences.items()})
             # Deferred checks run now: a migration may not alter a table that still has some to do.
             _do("SET CONSTRAINTS ALL IMMEDIATE")
             say(f"loaded {n_rows} rows of {len(manifest.tables)} tables")
