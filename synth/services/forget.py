@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from synth.models import Agent, DiaryEntry, LlmCall, LlmCallPart, Memory, Person, PromptPart
+from synth.models import Agent, Dialogue, DiaryEntry, LlmCall, LlmCallPart, Memory, Person, PromptPart
 from synth.prompts import parts as prompt_parts
 from synth.prompts.parts import REMOVED
 from synth.services.traces import Traces
@@ -67,13 +67,19 @@ def _forget_calls(calls: QuerySet[LlmCall]) -> dict[str, int]:
     ids = list(calls.values_list("pk", flat=True))
     with transaction.atomic():
         ours = set(LlmCallPart.objects.filter(call_id__in=ids).values_list("part_id", flat=True))
-        shared = set(
-            LlmCallPart.objects.filter(part_id__in=ours)
-            .exclude(call_id__in=ids)
-            .values_list("part_id", flat=True)
-        )
-        n_parts = prompt_parts.forget(sorted(ours - shared))
+        others = LlmCallPart.objects.filter(part_id__in=ours).exclude(call_id__in=ids)
+        others = others.exclude(call__session__in=_deleted_dialogues(others))
+        n_parts = prompt_parts.forget(sorted(ours - set(others.values_list("part_id", flat=True))))
         return {"synth.PromptPart": n_parts, "synth.LlmCall": _clear(LlmCall.objects.filter(pk__in=ids))}
+
+
+def _deleted_dialogues(links: QuerySet[LlmCallPart]) -> list[str]:
+    """Sessions among these of dialogues that are gone: their calls are forgotten, so nothing is theirs."""
+    head = "dialogue:"
+    forgotten = links.filter(call__response_text=REMOVED, call__session__startswith=head)
+    names = set(forgotten.values_list("call__session", flat=True))
+    left = Dialogue.objects.filter(pk__in=[name.removeprefix(head) for name in names])
+    return sorted(names - {f"{head}{pk}" for pk in left.values_list("pk", flat=True)})
 
 
 def _clear(calls: QuerySet[LlmCall]) -> int:

@@ -39,6 +39,28 @@ def test_prompts_and_replies_are_forgotten_except_what_others_sent_too(dialogue,
     assert LlmCall.objects.count() == 4 and Message.objects.count() == 2
 
 
+def test_what_two_dialogues_share_goes_with_the_second_of_them(dialogue, agent, person):
+    """As when a frontend begins a talk anew with the same words, and its person deletes both."""
+    other = dialogues.create(agent, person)
+    for row in (dialogue, other):
+        say(row, "My secret is plum.", "Plum it is.")
+        say(row, "Good day to you.", "Plum day.")
+    dialogues.delete(dialogue)
+    assert PromptPart.objects.filter(text="My secret is plum.").exists()
+    dialogues.delete(other)
+    assert "lum" not in on_record()
+
+
+def test_what_a_living_dialogue_sent_too_stays_though_another_is_gone(dialogue, agent, person):
+    kept = dialogues.create(agent, person)
+    gone = dialogues.create(agent, person)
+    for row in (dialogue, kept, gone):
+        say(row, "Good day to you.", "Good day.")
+    for row in (dialogue, gone):
+        dialogues.delete(row)
+    assert PromptPart.objects.filter(text="Good day to you.").exists()
+
+
 def test_a_long_branch_is_deleted(dialogue):
     parent = None
     for n in range(1500):
