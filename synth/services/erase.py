@@ -30,7 +30,7 @@ from synth.models import (
     Person,
 )
 from synth.prompts.parts import REMOVED
-from synth.services import audit, dialogue_deletion, forget, leftovers, memories, retention
+from synth.services import audit, dialogue_deletion, forget, kept_answers, leftovers, memories, retention
 from synth.services.deadlocks import repeated
 from synth.services.traces import Traces
 
@@ -142,6 +142,8 @@ def _person_rows(person: Person, traces: Traces) -> Counter[str]:
 def _agent_rows(agent: Agent, traces: Traces) -> Counter[str]:
     counts: Counter[str] = Counter()
     parts = set(LlmCallPart.objects.filter(call__agent=agent).values_list("part_id", flat=True))
+    # First: it knows by an audit entry's reason that its action is words of a model.
+    counts.update(dialogue_deletion.forget_around(list(Dialogue.objects.filter(agent=agent).only("pk"))))
     counts["synth.AuditEntry"] += AuditEntry.objects.filter(agent=agent).update(
         before=None, after=None, reason=""
     )
@@ -151,7 +153,7 @@ def _agent_rows(agent: Agent, traces: Traces) -> Counter[str]:
     )
     counts["synth.OutboxEvent"] += events.delete()[0]
     counts += _scrub_copies(traces)
-    counts.update(dialogue_deletion.forget_around(list(Dialogue.objects.filter(agent=agent).only("pk"))))
+    counts["synth.IdempotentAnswer"] += kept_answers.forget_agent(agent.slug)
     counts += Counter(_by_label(agent.delete()[1]))
     counts["synth.PromptPart"] += retention.delete_orphans(parts)
     return counts
@@ -164,13 +166,12 @@ def _by_label(deleted: dict[str, int]) -> dict[str, int]:
 _COPIES: tuple[tuple[type[models.Model], tuple[str, ...]], ...] = (
     (AuditEntry, ("before", "after", "reason")),
     (OutboxEvent, ("payload",)),
-    (IdempotentAnswer, ("body",)),
 )
 
 
 def _scrub_copies(traces: Traces) -> Counter[str]:
-    """Replace strings that hold a trace in rows that stay."""
-    counts: Counter[str] = Counter()
+    """Replace strings that hold a trace in rows that stay; answers to repeated requests go whole."""
+    counts: Counter[str] = Counter({"synth.IdempotentAnswer": kept_answers.forget_traces(traces)})
     for model, names in _COPIES if traces else ():
         for row in model._default_manager.only("pk", *names).iterator(chunk_size=_CHUNK):
             old = {name: getattr(row, name) for name in names}

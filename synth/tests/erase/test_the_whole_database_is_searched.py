@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -19,11 +20,12 @@ from synth.models import (
     LlmCall,
     LlmCallPart,
     Memory,
+    Message,
     OutboxEvent,
     Person,
     PromptPart,
 )
-from synth.services import diary, memories
+from synth.services import dialogues, diary, memories
 from synth.testing.whole_database import grep
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +56,11 @@ def copies(agent, person, trainer):
     )
     OutboxEvent.objects.create(name="synth.note_taken", payload={"who": NAME, "n": 3})
     IdempotentAnswer.objects.create(
-        actor=trainer, key="k", request_sha256="0", status=201, body={"text": SECRET}
+        actor=trainer,
+        key="k",
+        request_sha256="0",
+        status=201,
+        body={"text": SECRET, "name": "porcelain-foxes", "tags": ["porcelain"], "n_tokens": 9},
     )
     IdempotentAnswer.objects.create(actor=person, key="k", request_sha256="0", body={"me": 1})
     ApiKey.objects.create(
@@ -161,6 +167,38 @@ def test_an_agent_goes_with_everything_that_was_its_own(world):
         assert grep(marker) == []
     assert not OutboxEvent.objects.filter(name="synth.agent_changed")
     assert Person.objects.filter(username=NAME).exists()
+
+
+def test_answers_kept_about_an_agent_go_whole(world):
+    trainer = Person.objects.get(username="trainer")
+    bodies: list[dict[str, Any]] = [
+        {"slug": "wren", "name": "Wren", "persona": "", "likes": ["marmalade"]},
+        {"id": "1", "agent": "wren", "title": "marmalade"},
+        {"id": "2", "agent": "robin", "title": "toast"},
+    ]
+    for n, body in enumerate(bodies):
+        IdempotentAnswer.objects.create(actor=trainer, key=str(n), request_sha256="0", status=201, body=body)
+    receipt = erase("--agent", "wren", "--yes")
+    assert grep("marmalade") == [] and grep("porcelain") == [] and receipt["leftovers"] == {}
+    assert IdempotentAnswer.objects.filter(body__agent="robin").exists()
+
+
+def test_what_a_model_called_an_action_goes_with_its_agent(world):
+    person = Person.objects.get(username=NAME)
+    row = dialogues.create(world, person)
+    said = Message.objects.create(dialogue=row, role="user", content="Hello")
+    refused: dict[str, Any] = {
+        "outcome": "refused",
+        "door": "chat",
+        "object": f"synth.message:{said.pk}",
+        "agent": world,
+    }
+    AuditEntry.objects.create(action="tell_about_marmalade", reason="unknown_action", **refused)
+    AuditEntry.objects.create(action="memory_write", reason="not_allowed", **refused)
+    erase("--agent", "wren", "--yes")
+    assert grep("marmalade") == []
+    assert AuditEntry.objects.filter(action="unknown_action").count() == 1
+    assert AuditEntry.objects.filter(action="memory_write", outcome="refused").exists()
 
 
 def test_a_mention_that_stays_is_named_in_the_receipt(world):
