@@ -3,6 +3,7 @@
 
 import os
 import sys
+from types import TracebackType
 
 
 def main() -> None:
@@ -22,7 +23,19 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)
+    sys.stdout.flush()  # here, so that a reader who has left is noticed by the hook below
+
+
+def end_quietly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """One line after Ctrl-C, which still ends the process as that signal does; none after `… | head`."""
+    if issubclass(kind, KeyboardInterrupt):
+        sys.stderr.write("manage.py: interrupted\n")
+    elif issubclass(kind, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    else:
+        sys.__excepthook__(kind, error, trace)
 
 
 if __name__ == "__main__":
+    sys.excepthook = end_quietly
     main()
