@@ -23,6 +23,7 @@ class SynthConfig(AppConfig):
             turn_options,
         )
         from synth.llm import door, local_host  # noqa: F401 - the door declares its fault points
+        from synth.net import client_address  # noqa: F401 - binds it to log lines
         from synth.prompts import core_layers, memory_layers
         from synth.rowqueue.queues import register_queue
         from synth.services import check_ins, dialogues, toolkits  # noqa: F401 - declare their fault points

@@ -163,6 +163,7 @@ LOGIN_URL, LOGIN_REDIRECT_URL = "/admin/login/", "/admin/"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 1  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_CLIENT_IP_CALLABLE = "synth.net.client_address.of"
 
 # Browsers.
 BEHIND_TLS: bool = _read("BEHIND_TLS")
@@ -251,6 +252,7 @@ LOG_LEVEL: str = _read("LOG_LEVEL")
 LOG_FORMAT: str = _read("LOG_FORMAT")
 logs.configure(LOG_LEVEL, LOG_FORMAT)
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # synth.net.client_address binds the address that counts
 SILENCED_SYSTEM_CHECKS: list[str] = []
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Synth",

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from synth.models import ApiKey
-from synth.net import clients
+from synth.net import client_address, clients
 
 if TYPE_CHECKING:
     # At run time this would be a circle: rest_framework.views reads the settings that name this module.
@@ -29,12 +29,6 @@ _pause = {"until": 0.0}
 def _client(url: str) -> redis.Redis:
     # Django's cache would open a connection of its own for each request.
     return redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
-
-
-def address_of(request: Request) -> str:
-    """The client's address: behind a TLS proxy the one the proxy added last, else the peer's."""
-    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).split(",")[-1].strip()
-    return (settings.BEHIND_TLS and forwarded) or str(request.META.get("REMOTE_ADDR", "unknown"))
 
 
 def count(name: str, limit: int) -> int:
@@ -58,7 +52,7 @@ def count(name: str, limit: int) -> int:
 
 def count_address(request: Request) -> int:
     """Count one unauthenticated request of this address; seconds to wait when it is one too many."""
-    return count(f"address:{address_of(request)[:64]}", settings.RATE_PER_ADDRESS)
+    return count(f"address:{client_address.of(request)}", settings.RATE_PER_ADDRESS)
 
 
 def count_person(person: Any) -> int:

@@ -1,0 +1,33 @@
+"""Where a request comes from: for limits, for locked logins, and for the log."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django_structlog.signals import bind_extra_request_metadata
+
+
+def of(request: HttpRequest) -> str | None:
+    """The client's address: behind a TLS proxy the one the proxy added last, else the peer's, if it has one.
+
+    What a client says of itself counts for nothing.
+    """
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")) if settings.BEHIND_TLS else ""
+    return _address(forwarded.rpartition(",")[2]) or _address(str(request.META.get("REMOTE_ADDR", "")))
+
+
+def _address(text: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(text.strip()))
+    except ValueError:
+        return None
+
+
+@receiver(bind_extra_request_metadata)
+def _log_it(request: HttpRequest, **_: Any) -> None:
+    structlog.contextvars.bind_contextvars(ip=of(request))
