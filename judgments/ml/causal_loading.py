@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from synth.inference.ml.loading import load_model
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Write the model as a folder that loads in a tenth of the time a GGUF file takes.
+    """Write the model as a folder that loads in a tenth of the time a GGUF file takes; whole or not at all.
 
     ValueError when the path is no model or the folder has something in it.
     """
@@ -18,12 +19,16 @@ def unpack(path: Path, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder}: not empty")
     model, tokenizer, _ = load_model(path)
-    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    model.config.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    save_file(_without_twins(model.state_dict()), folder / "model.safetensors", metadata={"format": "pt"})
+    model.config.save_pretrained(unfinished)
+    tokenizer.save_pretrained(unfinished)
+    weights = _without_twins(model.state_dict())
+    save_file(weights, unfinished / "model.safetensors", metadata={"format": "pt"})
+    unfinished.replace(folder)
 
 
 def _without_twins(weights: dict[str, Any]) -> dict[str, Any]:

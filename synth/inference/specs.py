@@ -6,12 +6,14 @@ Weights are never fetched at run time: they come in packages that an operator in
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1024 * 1024
 GGUF = b"GGUF"  # how such a file begins
+_MAX_TABLE = 100 * MIB  # of contents, of a .safetensors file
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def named(heading: str, path: str) -> list[Listed]:
         return [Listed(heading, "", f"{found}: no .gguf file and no folder with weights")]
     if files == [found] and not _is_gguf(found):
         return [Listed(heading, "", f"{found}: broken, it does not begin as a .gguf file does")]
+    if broken := [file.name for file in files if file != found and not _is_safetensors(file)]:
+        return [Listed(heading, "", f"{found}: broken, {broken[0]} was cut or is no .safetensors file")]
     size = sum(file.stat().st_size for file in files) // MIB
     return [Listed(heading, f"{found}, {size} MiB on disk; about {unpacked_mib(found)} MiB as float32")]
 
@@ -93,6 +97,21 @@ def _is_gguf(file: Path) -> bool:
         with file.open("rb") as opened:
             return opened.read(len(GGUF)) == GGUF
     except OSError:
+        return False
+
+
+def _is_safetensors(file: Path) -> bool:
+    """Whether the file is as long as its own table of contents says: a length, the table, the tensors."""
+    try:
+        n_bytes = file.stat().st_size
+        with file.open("rb") as opened:
+            n_table = int.from_bytes(opened.read(8), "little")
+            if n_table > min(n_bytes, _MAX_TABLE):
+                return False
+            table = json.loads(opened.read(n_table))
+        ends = [one["data_offsets"][1] for name, one in table.items() if name != "__metadata__"]
+        return bool(8 + n_table + max(ends, default=0) == n_bytes)
+    except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError, IndexError):
         return False
 
 

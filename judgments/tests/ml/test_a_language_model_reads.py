@@ -179,6 +179,26 @@ def test_a_folder_with_something_in_it_is_not_written_over(folder):
     assert {path.name: path.stat().st_size for path in folder.iterdir()} == before
 
 
+def test_what_a_killed_unpacking_left_makes_way(folder, tmp_path):
+    (tmp_path / ".to.unfinished").mkdir()
+    (tmp_path / ".to.unfinished" / "config.json").write_text("{")
+    (tmp_path / "to").mkdir()
+    unpack(folder, tmp_path / "to")
+    assert load(tmp_path / "to").name == "to" and not (tmp_path / ".to.unfinished").exists()
+
+
+def test_the_command_says_what_is_broken_and_leaves_nothing(folder, tmp_path):
+    from django.core.management import CommandError, call_command
+
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    (tmp_path / "cut.gguf").write_bytes(b"GGUF")
+    for broken in (folder, tmp_path / "cut.gguf"):
+        with pytest.raises(CommandError, match="cannot be read as a model"):
+            call_command("unpack_model", str(broken), str(tmp_path / "to"))
+    assert not (tmp_path / "to").exists()
+
+
 def test_the_command_says_what_is_no_model(tmp_path):
     from django.core.management import CommandError, call_command
 

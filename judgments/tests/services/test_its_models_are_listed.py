@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from io import StringIO
 
 import pytest
@@ -9,6 +10,12 @@ from django.core.management import CommandError, call_command
 
 from judgments import heads
 from synth.inference import probe, specs
+
+
+def tensors(n_bytes):
+    """A file of one tensor that takes so many bytes."""
+    table = json.dumps({"w": {"dtype": "U8", "shape": [n_bytes], "data_offsets": [0, n_bytes]}}).encode()
+    return len(table).to_bytes(8, "little") + table + b"x" * n_bytes
 
 
 def shown(*args):
@@ -38,7 +45,7 @@ def test_a_head_that_is_broken_fails_the_check(monkeypatch):
 def test_the_language_model_is_looked_for_where_it_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / "nothing"))
     assert "no .gguf file and no folder with weights" in shown()
-    (tmp_path / "model.safetensors").write_bytes(b"x" * 3 * 1024 * 1024)
+    (tmp_path / "model.safetensors").write_bytes(tensors(3 * 2**20))
     monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path))
     assert f"{tmp_path}, 3 MiB on disk" in shown()
     (tmp_path / "model.gguf").write_bytes(b"GGUF".ljust(2**20))
@@ -55,5 +62,26 @@ def test_a_file_that_is_no_language_model_fails_the_check(monkeypatch, tmp_path,
     (tmp_path / name).write_bytes(b"what was downloaded was a page of HTML")
     monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path / name))
     assert said in shown()
+    with pytest.raises(CommandError, match="can serve"):
+        shown("--check")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"12",
+        tensors(2**20)[:-1],
+        tensors(2**20) + b"x",
+        b"\xff" * 8 + b"{}",
+        tensors(9)[:20],
+        b"GGUF" * 99,
+    ],
+)
+def test_weights_that_were_cut_fail_the_check(monkeypatch, tmp_path, data):
+    (tmp_path / "a.safetensors").write_bytes(tensors(10))
+    (tmp_path / "b.safetensors").write_bytes(data)
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path))
+    assert "broken, b.safetensors was cut" in shown()
     with pytest.raises(CommandError, match="can serve"):
         shown("--check")
