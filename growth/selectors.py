@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import Prefetch, Q, QuerySet
 
 from growth.models import GrowthRun, GrowthState, Proposal
+from synth.net.prepared import Prepared
 
 if TYPE_CHECKING:
     from synth.models import Agent, LlmCall
@@ -23,7 +24,14 @@ def current_at(agent_id: int, at: datetime) -> GrowthState | None:
 
     By order of writing: after a clock was set back, the newest self may bear an earlier time than others.
     """
-    return GrowthState.objects.filter(agent_id=agent_id, created_at__lte=at).order_by("-pk").first()
+    return _CURRENT_AT.first(agent=agent_id, at=at)
+
+
+# Prepared, because a prompt waits for it, and a person for the prompt.
+_CURRENT_AT = Prepared(
+    lambda agent, at: GrowthState.objects.filter(agent_id=agent, created_at__lte=at).order_by("-pk")[:1],
+    agent=int, at=datetime,
+)  # fmt: skip
 
 
 def states(agents: QuerySet[Agent]) -> QuerySet[GrowthState]:
@@ -55,10 +63,17 @@ def session_of(run: GrowthRun) -> str:
 
 def pending_proposal(agent_id: int, kind: str, at: datetime) -> Proposal | None:
     """The proposal that waited for a decision at an instant and had not run out, if there was one."""
+    return _PENDING_AT.first(agent=agent_id, kind=str(kind), at=at)
+
+
+def _pending_at(agent: int, kind: str, at: datetime) -> QuerySet[Proposal]:
     undecided = Q(decided_at=None) | Q(decided_at__gt=at)
     lasting = Q(expires_at=None) | Q(expires_at__gt=at)
-    rows = Proposal.objects.filter(undecided, lasting, agent_id=agent_id, kind=kind, created_at__lte=at)
-    return rows.order_by("-pk").first()
+    rows = Proposal.objects.filter(undecided, lasting, agent_id=agent, kind=kind, created_at__lte=at)
+    return rows.order_by("-pk")[:1]
+
+
+_PENDING_AT = Prepared(_pending_at, agent=int, kind=str, at=datetime)
 
 
 def proposals(agents: QuerySet[Agent]) -> QuerySet[Proposal]:

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from synth.net.prepared import Prepared
 from synth.prompts.fencing import fence, neutralise
 from synth.prompts.layers import Layer, LayerContext, Volatility, register
 
 if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
     from synth.models import Memory
 
 CHAT = frozenset({"chat"})
@@ -34,13 +37,12 @@ def memory_index(context: LayerContext) -> str:
     from synth import memory_sizes
     from synth.services import memories, named_memories
 
-    rows = named_memories.seen(context.agent, context.person).exclude(name="")
-    if context.person is not None:
-        rows = rows.exclude(about=context.person, kind=named_memories.PREFERENCE)
-    found = list(
-        rows.only("name", "kind", "tags", "n_tokens", "about_id").order_by("name", "id")[:MAX_INDEXED]
-    )
-    n_unread = rows.count() - len(found) if len(found) == MAX_INDEXED else 0
+    agent, person = context.agent.pk, context.person.pk if context.person else None
+    if person is None:
+        found = list(_named(agent, None)[:MAX_INDEXED])
+    else:
+        found = _NAMED.rows(agent=agent, person=person)
+    n_unread = _named(agent, person).count() - len(found) if len(found) == MAX_INDEXED else 0
     made = memory_sizes.index(map(named_memories.entry, found), memories.estimate_tokens, n_unread)
     if not made.lines:
         return ""
@@ -49,15 +51,35 @@ def memory_index(context: LayerContext) -> str:
     return f"{INDEX_HEAD}\n{fence(chr(10).join(made.lines), 'memory index')}{more}{note}"
 
 
+def _named(agent: int, person: int | None) -> QuerySet[Memory]:
+    from synth.services import named_memories
+
+    rows = named_memories.seen(agent, person).exclude(name="")
+    if person is not None:
+        rows = rows.exclude(about=person, kind=named_memories.PREFERENCE)
+    return rows.only("name", "kind", "tags", "n_tokens", "about_id").order_by("name", "id")
+
+
+def _preferred(agent: int, person: int) -> QuerySet[Memory]:
+    from synth.services import named_memories
+
+    rows = named_memories.seen(agent, person).filter(about=person, kind=named_memories.PREFERENCE)
+    return rows.order_by("-at", "-id")[:MAX_PREFERENCES]
+
+
+# Prepared, because somebody waits for the prompt.
+_NAMED = Prepared(lambda agent, person: _named(agent, person)[:MAX_INDEXED], agent=int, person=int)
+_PREFERENCES = Prepared(_preferred, agent=int, person=int)
+
+
 def preferences(context: LayerContext) -> str:
     """The memories of kind `preference` about the person, whole while they fit, newest first."""
     from synth.services import named_memories
 
     if context.person is None:
         return ""
-    own = named_memories.seen(context.agent, context.person)
-    rows = own.filter(about=context.person, kind=named_memories.PREFERENCE).order_by("-at", "-id")
-    texts = [f"{named_memories.shown_name(row)}: {row.text}" for row in rows[:MAX_PREFERENCES]]
+    rows = _PREFERENCES.rows(agent=context.agent.pk, person=context.person.pk)
+    texts = [f"{named_memories.shown_name(row)}: {row.text}" for row in rows]
     return _fitting(PREFERENCES_HEAD, texts, PREFERENCES_CHARS, PREFERENCES_CHARS, "preferences")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
 from django.db import transaction
@@ -57,9 +58,9 @@ def is_due(row: Dialogue, at: datetime) -> bool:
     return kept is not None and max(row.at, row.unarchived_at or row.at) < at - kept
 
 
-def _due(at: datetime) -> Iterator[object]:
+def _due(at: datetime) -> Iterator[UUID]:
     """Ids, longest unused first; a chunk is read when the one before is done."""
-    last: tuple[datetime, object] | None = None
+    last: tuple[datetime, UUID] | None = None
     while True:
         rows = _idle(at).order_by("at", "id")
         if last is not None:
@@ -84,7 +85,7 @@ def _idle(at: datetime) -> QuerySet[Dialogue]:
     return rows.exclude(Exists(streaming)).exclude(Exists(sitting))
 
 
-def _let_go(pk: object, at: datetime) -> dict[str, int]:
+def _let_go(pk: UUID, at: datetime) -> dict[str, int]:
     """Delete one that is still due once it is locked; rows by table, with its receipt in the audit log."""
     with transaction.atomic():
         row = dialogues.lock(pk)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils.timezone import now
 
 from synth import faults
@@ -23,6 +24,7 @@ from synth.models import (
     Person,
     ToolkitOrigin,
 )
+from synth.net.prepared import Prepared
 from synth.openai.frontends import title_of
 from synth.services import audit, cards, fields, forget
 from synth.services.deadlocks import repeated
@@ -208,13 +210,23 @@ def settle_crashed(at: datetime, dialogue: Dialogue | None = None) -> int:
     return turn_ends.settle_crashed(at, dialogue)
 
 
-# Put together once, because a person waits. Never run itself.
-_LOCKED = Dialogue.objects.select_for_update(of=("self",)).select_related("agent", "person")
+# Prepared, because a person waits.
+_LOCKED = Prepared(
+    lambda key: (
+        Dialogue.objects.select_for_update(of=("self",)).select_related("agent", "person").filter(pk=key)
+    ),
+    key=UUID,
+)
+_STREAMING = Prepared(
+    lambda key: Message.objects.filter(dialogue=key, status=MessageStatus.STREAMING)[:1], key=UUID
+)
 
 
-def lock(dialogue_id: Any) -> Dialogue:
+def lock(dialogue_id: UUID) -> Dialogue:
     """The row, locked until the caller's transaction ends. Conflict `dialogue_gone`."""
-    row = next(iter(_LOCKED.filter(pk=dialogue_id)), None)
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("a lock outside of a transaction holds nothing")
+    row = _LOCKED.first(key=dialogue_id)
     if row is None:
         raise Conflict("The dialogue was deleted meanwhile.", code="dialogue_gone")
     return row
@@ -231,11 +243,10 @@ def refuse_running(dialogue: Dialogue) -> None:
     """Conflict `turn_running`, with who asked and when, while an answer is on its way in this dialogue;
     `approval_open` where it waits for a person's word.
     """
-    streaming = Message.objects.filter(dialogue=dialogue, status=MessageStatus.STREAMING)
-    running = streaming.first()
+    running = _STREAMING.first(key=dialogue.pk)
     if running is not None and running.lease_until is not None and running.lease_until <= now():
         settle_crashed(now(), dialogue)
-        running = streaming.first()
+        running = _STREAMING.first(key=dialogue.pk)
     if running is not None:
         if question := Approval.objects.filter(answer=running, status=ApprovalStatus.PENDING).first():
             raise Conflict(

@@ -21,8 +21,8 @@ PREFERENCE = "preference"
 _TRIES = 3
 
 
-def seen(agent: Agent, person: Person | None) -> QuerySet[Memory]:
-    """What may be shown to this person; without one, what is about nobody."""
+def seen(agent: Agent | int, person: Person | int | None) -> QuerySet[Memory]:
+    """What may be shown to this person; without one, what is about nobody. Rows or their ids."""
     scope = Q(about=None) if person is None else Q(about=None) | Q(about=person)
     return Memory.objects.defer("search").filter(scope, agent=agent)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 from django.db import connection
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.timezone import now
 
 from synth import registries
@@ -17,6 +17,7 @@ from synth.actions import Waiting
 from synth.errors import Conflict, DomainError
 from synth.llm import LlmError
 from synth.models import Agent, Dialogue, Message, Person, TurnState
+from synth.net.prepared import Prepared
 from synth.prompts import Prompt, assemble
 from synth.rowqueue import leases
 from synth.services import audit, dialogue_deletion, meanings, turn_ends, turn_live
@@ -67,14 +68,15 @@ WHERE id IN (SELECT id FROM waiting) RETURNING *
 """
 
 
-# Put together once: joining and `Exists` take two milliseconds of every turn otherwise. Never run itself.
-_STATES = TurnState.objects.select_related("person", "answer__dialogue__agent", "answer__parent").annotate(
-    trains=Exists(
-        Agent.trainers.through.objects.filter(
-            agent=OuterRef("answer__dialogue__agent"), person=OuterRef("person")
-        )
+def _state(answer: int) -> QuerySet[TurnState]:
+    trainers = Agent.trainers.through.objects.filter(
+        agent=OuterRef("answer__dialogue__agent"), person=OuterRef("person")
     )
-)
+    rows = TurnState.objects.select_related("person", "answer__dialogue__agent", "answer__parent")
+    return rows.annotate(trains=Exists(trainers)).filter(pk=answer)
+
+
+_STATE = Prepared(_state, answer=int)  # writing it down takes two milliseconds, and a person waits
 
 
 def claim(at: datetime, limit: int) -> list[Message]:
@@ -134,7 +136,7 @@ def work(job: Job, live: Live) -> None:
 
 def _load(answer: Message) -> Job:
     """What a claimed row belongs to; one query, two for a turn that goes on."""
-    state = next(iter(_STATES.filter(pk=answer.pk)), None)
+    state = _STATE.first(answer=answer.pk)
     if state is None:
         raise Conflict("The turn ended meanwhile.", code="lease_lost")
     said = state.answer.parent
