@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from synth.recall import query, rank, store, typos
@@ -14,19 +14,34 @@ MAX_MENDED = 4
 MAX_NEIGHBOURS = 3
 
 
-def search(
-    agent_id: int, question: str | Sequence[str], *, about_id: int | None, limit: int, at: datetime
-) -> list[tuple[int, float]]:
-    """Ids and scores (0..1, best first) of memories about nobody and, when given, about one person."""
+@dataclass(frozen=True)
+class Asked:
+    """A question to the memories about nobody and about some persons: its words, and how many hold each."""
+
+    agent_id: int
+    scopes: list[int | None]
+    slots: list[Slot]
+    counts: dict[str, int]
+
+
+def look_up(agent_id: int, question: str | Sequence[str], about_id: int | None) -> Asked | None:
+    """The question with its counts; None where nothing can be found: no words, or no memories in scope."""
     slots = query.parse(question)
-    if not slots or limit < 1:
-        return []
-    scopes = [None] if about_id is None else [None, about_id]
+    if not slots:
+        return None
+    scopes: list[int | None] = [None] if about_id is None else [None, about_id]
     terms = [slot.word for slot in slots]
     counts = store.counts(
         agent_id, [*terms, *(HEAD + term for term in terms), *(scope_term(scope) for scope in scopes)]
     )
-    slots, counts = mend(agent_id, slots, counts)
+    has_any = any(counts.get(scope_term(scope)) for scope in scopes)
+    return Asked(agent_id, scopes, slots, counts) if has_any else None
+
+
+def search(asked_of: Asked, *, limit: int, at: datetime) -> list[tuple[int, float]]:
+    """Ids and scores (0..1, best first) of memories about nobody and, when given, about one person."""
+    agent_id, scopes = asked_of.agent_id, asked_of.scopes
+    slots, counts = mend(agent_id, asked_of.slots, asked_of.counts)
     n_all = sum(counts.get(scope_term(scope), 0) for scope in scopes)
     slots = query.weigh(slots, counts, n_all)
     known = [term for slot in slots for term, _ in slot.options if counts.get(term)]

@@ -69,13 +69,21 @@ def recall(
     goes past the rerankers of other apps.
     """
     about_id = about.pk if about else None
-    n_found = limit if meaning is None or limit < 1 else max(limit, store.KEEP)
-    with transaction.atomic():
-        store.settle()
-        found = search.search(agent.pk, query, about_id=about_id, limit=n_found, at=at or timezone.now())
-        if meaning is not None and limit > 0:
-            near_ones = near.nearest(agent.pk, about_id, meaning, [pk for pk, _ in found])
-            found = fuse(found, near_ones)[:limit]
+    if limit < 1:
+        return []
+    n_found = limit if meaning is None else max(limit, store.KEEP)
+    found: list[tuple[int, float]] = []
+    asked = search.look_up(agent.pk, query, about_id)
+    if asked is not None or meaning is not None:
+        with transaction.atomic():
+            store.settle()
+            if asked is not None:
+                found = search.search(asked, limit=n_found, at=at or timezone.now())
+            if meaning is not None:
+                near_ones = near.nearest(agent.pk, about_id, meaning, [pk for pk, _ in found])
+                found = fuse(found, near_ones)[:limit]
+    if not found:
+        return []
     scope = Q(about=None) if about is None else Q(about=None) | Q(about=about)
     rows = Memory.objects.defer("search").filter(scope, agent=agent).in_bulk([pk for pk, _ in found])
     scored = [Scored(rows[pk], score) for pk, score in found if pk in rows]
