@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from typing import Any
+
 from django.db import connection, transaction
 
 from synth.errors import NotFound
@@ -16,9 +20,11 @@ WITH RECURSIVE up AS (
     SELECT m.id, m.parent_id, length(m.content)::bigint, up.chars + length(m.content), up.n + 1
     FROM synth_message m JOIN up ON m.id = up.parent_id
 )
-SELECT m.*, (SELECT count(*) FROM up) AS n_all
+SELECT {columns}, (SELECT count(*) FROM up) AS n_all
 FROM up JOIN synth_message m ON m.id = up.id WHERE chars - own <= %s ORDER BY n DESC
 """
+_ROWS_UP = _UP.format(columns="m.*")
+_TOLD_UP = _UP.format(columns="m.role, m.status, m.content, m.metadata")
 
 _DOWN_TO = """
 WITH RECURSIVE up AS (
@@ -45,9 +51,30 @@ def above(message: Message, budget_chars: int) -> tuple[list[Message], int]:
     """The messages above one, root first, that a budget of characters reaches; how many older there are."""
     if message.parent_id is None:
         return [], 0
-    rows = list(Message.objects.raw(_UP, [message.parent_id, budget_chars]))
+    rows = list(Message.objects.raw(_ROWS_UP, [message.parent_id, budget_chars]))
     n_all: int = getattr(rows[0], "n_all", 0) if rows else 0
     return rows, n_all - len(rows)
+
+
+@dataclass
+class Told:
+    """What a model is shown of a message."""
+
+    role: str
+    status: str
+    content: str
+    metadata: Any
+
+
+def told_above(message: Message, budget_chars: int) -> tuple[list[Told], int]:
+    """As `above`, without making whole rows of it: a person waits, and each costs as much as reading it."""
+    if message.parent_id is None:
+        return [], 0
+    with connection.cursor() as cursor:
+        cursor.execute(_TOLD_UP, [message.parent_id, budget_chars])
+        rows = cursor.fetchall()
+    nodes = [Told(role, status, content, json.loads(metadata)) for role, status, content, metadata, _ in rows]
+    return nodes, (rows[0][-1] - len(rows) if rows else 0)
 
 
 def between(top: Message, end: Message) -> list[Message]:

@@ -66,16 +66,14 @@ class Builder:
 
     def _build(self, takes_tools: bool) -> Request:
         budget = settings.CHAT_HISTORY_CHARS
-        nodes, n_older = branches.above(self.said, budget)
+        nodes, n_older = branches.told_above(self.said, budget)
         is_said = self.said.role == MessageRole.USER
-        told = history.build(
-            nodes if is_said else [*nodes, self.said], budget, takes_tools=takes_tools, n_older=n_older
-        )
+        own: list[history.Node] = [*nodes, self.said]
+        told = history.build(nodes if is_said else own, budget, takes_tools=takes_tools, n_older=n_older)
         messages = [self.prompt.message(*self._more(told.n_dropped)), *told.messages]
         if is_said:
             messages.append(history.said(self.said.content))
         messages = history.merged(messages)
-        own = [*nodes, self.said]
         self.turn.own_words = [node.content for node in own if node.role == MessageRole.USER]
         self.turn.untrusted = taint.shown(messages)
         self.turn.manuals = ["\n".join(taint.leaves(tool)) for tool in self.client_tools]
