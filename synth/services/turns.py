@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -19,9 +18,18 @@ from synth import faults
 from synth.chat import doorbell
 from synth.errors import Conflict, Invalid, NotFound, Refused
 from synth.models import Dialogue, Message, MessageRole, MessageStatus, Person, TurnState
-from synth.rowqueue import leases
 from synth.schemas import Caller
-from synth.services import approvals, audit, dialogues, fields, loads, turn_ends, turn_live, turn_run
+from synth.services import (
+    approvals,
+    audit,
+    dialogues,
+    fields,
+    loads,
+    turn_ends,
+    turn_live,
+    turn_places,
+    turn_run,
+)
 from synth.services.turn_run import Job, run
 
 __all__ = [
@@ -338,18 +346,8 @@ def _placeholder(
     row: Dialogue, said: Message, terms: _Terms, *, is_retake: bool = False, key: str = ""
 ) -> Opened:
     """The answer's place: leased where the turn runs at once, else waiting for a worker."""
-    leased: dict[str, Any] = {"attempt": 1, "lease_until": now() + timedelta(seconds=leases.LEASE_S)}
-    answer = Message.objects.create(
-        dialogue=row,
-        parent=said,
-        role=MessageRole.ASSISTANT,
-        status=MessageStatus.STREAMING,
-        dedupe_key=f"post:{key}" if key else "",
-        **(leased if terms.is_here else {}),
-    )
     caller = terms.caller
-    state = TurnState.objects.create(
-        answer=answer,
+    state = TurnState(
         person=terms.person,
         door=terms.door,
         may_train=caller.may_train if caller else True,
@@ -357,10 +355,10 @@ def _placeholder(
         is_retake=is_retake,
         client=dict(terms.client),
     )
+    answer = turn_places.save(row, said, state, key=f"post:{key}" if key else "", is_here=terms.is_here)
     if said.dedupe_key:
         said.metadata = {**said.metadata, "answer": answer.pk}
         said.save(update_fields=["metadata"])
-    dialogues.touch(row, leaf=answer)
     if not terms.is_here:
         doorbell.ring(answer.pk)
     return Opened(row, said, answer, state=state)
