@@ -16,8 +16,7 @@ from django.db import Error, IntegrityError, connection, transaction
 from judgments import digests, options, strict_json
 from judgments.models import JudgmentVersion, Origin, Run, RunEvent, RunEventKind
 from judgments.questions import Question
-from judgments.services import cutting
-from synth.net.prepared import Prepared
+from judgments.services import cutting, run_sql
 from synth.options import BadOption
 
 MAX_RECORD_BYTES = 16 * 1024
@@ -30,12 +29,6 @@ _ID = re.compile(rf"([a-z0-9_-]+(?:\.[a-z0-9_-]+)+)/{_UUID}")
 _KEY = re.compile(rf"(?<=[a-z0-9_-]/){_UUID}")
 _NAME_END = re.compile(r"[a-z0-9_-]\.[a-z0-9_-]+/\Z")
 _NAME_CHARS = 100
-_KNOWN = Prepared(
-    lambda judgment, instructions, criteria: JudgmentVersion.objects.filter(
-        judgment=judgment, instructions_digest=instructions, criteria_digest=criteria
-    ).only("pk"),
-    judgment=str, instructions=str, criteria=str,
-)  # fmt: skip
 log = structlog.get_logger(__name__)
 
 
@@ -76,15 +69,6 @@ class Draft:
         return f"{self.judgment}/{self.id}"
 
 
-@dataclass(frozen=True)
-class Wording:
-    """The row of a wording, whether it is kept cut, and the bytes it newly took."""
-
-    version_id: int
-    is_cut: bool
-    n_new: int
-
-
 def is_on() -> bool:
     """Whether asks are saved at all."""
     try:
@@ -120,9 +104,8 @@ def save(draft: Draft, *, is_late: bool = False) -> str | None:
 def insert(draft: Draft) -> Run:
     """Write the run, and its version where it is the first of its wording."""
     for last in (False, True):
-        wording = wording_of(draft.judgment, draft.questions)
         try:
-            return _insert(draft, wording)
+            return _insert(draft)
         except IntegrityError:
             # The sweep took the version in between; make it again, once.
             if last or connection.in_atomic_block:
@@ -130,28 +113,44 @@ def insert(draft: Draft) -> Run:
     raise AssertionError("the second try returns or raises")
 
 
-def _insert(draft: Draft, wording: Wording) -> Run:
-    answers, are_cut, n_answers = cutting.answers(
-        _shallow(strict_json.saveable(draft.answers)), is_wording_cut=wording.is_cut
+def _insert(draft: Draft) -> Run:
+    wire = {question.id: question.as_wire() for question in draft.questions}
+    questions, is_wording_cut, n_bytes = cutting.wording(_shallow(strict_json.saveable(wire)))
+    row = _row(draft, is_wording_cut=is_wording_cut)
+    # Of the whole, also where the wording is kept cut.
+    instructions, criteria = digests.pair(draft.questions)
+    if run_sql.insert_known(row, instructions, criteria):
+        return row
+    row.version, is_new = JudgmentVersion.objects.get_or_create(
+        judgment=draft.judgment,
+        instructions_digest=instructions,
+        criteria_digest=criteria,
+        defaults={"questions": questions},
     )
-    usage = strict_json.saveable(draft.usage)
-    rest = n_answers + len(draft.failure_text) + 400
-    state, is_cut, n_state = kept_state(draft.state, max(MAX_RECORD_BYTES - rest, MIN_STATE_BYTES))
-    row = Run(
-        id=draft.id, judgment=draft.judgment, version_id=wording.version_id, at=draft.at,
-        day=draft.at.astimezone(UTC).date(), state=state,
-        is_truncated=is_cut or are_cut or wording.is_cut, is_asked=draft.is_asked,
-        skipped=draft.skipped, origin=draft.origin, mode=draft.mode, host=draft.host[:300],
-        model=_line(draft.model, 150), served_model=_line(draft.served_model, 200), answers=answers,
-        usage=usage, failure=draft.failure, failure_text=_line(draft.failure_text, 200),
-        latency_ms=draft.latency_ms, session_id=draft.session_id[:200],
-        session_model=_line(draft.session_model, 200), chain_link=draft.chain_link[:200],
-        quotes=quoted_ids(draft), api_key_id=draft.api_key_id, agent_id=draft.agent_id,
-        is_test=draft.is_test, positive=list(draft.positive), negative=list(draft.negative),
-        n_labels=0, n_bytes=n_state + rest + wording.n_new,
-    )  # fmt: skip
+    row.n_bytes += n_bytes if is_new else 0
     row.save(force_insert=True)
     return row
+
+
+def _row(draft: Draft, *, is_wording_cut: bool) -> Run:
+    """The run without its version."""
+    answers, are_cut, n_answers = cutting.answers(
+        _shallow(strict_json.saveable(draft.answers)), is_wording_cut=is_wording_cut
+    )
+    rest = n_answers + len(draft.failure_text) + 400
+    state, is_cut, n_state = kept_state(draft.state, max(MAX_RECORD_BYTES - rest, MIN_STATE_BYTES))
+    return Run(
+        id=draft.id, judgment=draft.judgment, at=draft.at, day=draft.at.astimezone(UTC).date(), state=state,
+        is_truncated=is_cut or are_cut or is_wording_cut, is_asked=draft.is_asked, skipped=draft.skipped,
+        origin=draft.origin, mode=draft.mode, host=draft.host[:300], model=_line(draft.model, 150),
+        served_model=_line(draft.served_model, 200), answers=answers,
+        usage=strict_json.saveable(draft.usage), failure=draft.failure,
+        failure_text=_line(draft.failure_text, 200), latency_ms=draft.latency_ms,
+        session_id=draft.session_id[:200], session_model=_line(draft.session_model, 200),
+        chain_link=draft.chain_link[:200], quotes=quoted_ids(draft), api_key_id=draft.api_key_id,
+        agent_id=draft.agent_id, is_test=draft.is_test, positive=list(draft.positive),
+        negative=list(draft.negative), n_labels=0, n_bytes=n_state + rest,
+    )  # fmt: skip
 
 
 def _line(text: str, limit: int) -> str:
@@ -200,23 +199,6 @@ def quoted_ids(draft: Draft) -> list[str]:
 def _names_run(text: str, at: int) -> bool:
     """Whether the name of a judgment and a slash stand before this place."""
     return _NAME_END.search(text, max(0, at - _NAME_CHARS - 1), at) is not None
-
-
-def wording_of(judgment: str, questions: Sequence[Question]) -> Wording:
-    """The row of this wording, made once; its digests are of the whole, also where it is kept cut."""
-    instructions, criteria = digests.pair(questions)
-    wire = _shallow(strict_json.saveable({question.id: question.as_wire() for question in questions}))
-    kept, is_cut, n_bytes = cutting.wording(wire)
-    known = _KNOWN.first(judgment=judgment, instructions=instructions, criteria=criteria)
-    if known is not None:
-        return Wording(known.pk, is_cut, 0)
-    row, is_new = JudgmentVersion.objects.get_or_create(
-        judgment=judgment,
-        instructions_digest=instructions,
-        criteria_digest=criteria,
-        defaults={"questions": kept},
-    )
-    return Wording(row.pk, is_cut, n_bytes if is_new else 0)
 
 
 def insert_late(draft: Draft) -> Run:
