@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 
 from synth import logs
+from synth.net.broker import broker_url
 from synth.options import OPTIONS, BadOption
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -125,7 +126,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Celery. Due times live in PostgreSQL; a message is only a doorbell (docs/background.md).
-CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://").replace("?db=", "?virtual_host=")
+CELERY_BROKER_URL = broker_url(REDIS_URL)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -14,6 +14,7 @@ from django.db import transaction
 from redis.exceptions import RedisError
 
 from synth import liveness
+from synth.net import clients
 
 if TYPE_CHECKING:
     from reminders.models import Delivery
@@ -25,7 +26,7 @@ _quiet_until = 0.0
 
 def channel_of(person_id: int) -> str:
     """The Redis channel of a person's inbox."""
-    return f"inbox:bell:{person_id}"
+    return clients.channel(f"inbox:bell:{person_id}")
 
 
 def arrived(person_id: int, seq: int) -> None:

@@ -10,6 +10,8 @@ from django.test import Client
 from django.utils.timezone import now
 
 from reminders.models import Delivery, InboxCounter
+from reminders.services import bells
+from reminders.services.bells import channel_of
 from reminders.tests.streams.conftest import PATH
 from synth import liveness
 from synth.selectors import epoch
@@ -111,9 +113,23 @@ def test_lost_bells_cost_seconds_not_deliveries(web, bearer, deliver, pia):
         liveness.client().execute_command("CLIENT", "KILL", "TYPE", "pubsub")
         place(pia, 2)
         assert numbers(take(client, 1)) == [2]
-        assert eventually(lambda: liveness.client().pubsub_numsub(f"inbox:bell:{pia.pk}")[0][1] == 1)
+        assert eventually(lambda: liveness.client().pubsub_numsub(channel_of(pia.pk))[0][1] == 1)
         deliver()
         assert numbers(take(client, 1)) == [3]
+
+
+def test_another_installation_on_the_same_redis_puts_nothing_away(web, bearer, deliver, pia, settings):
+    ours = settings.REDIS_URL
+    with web.open("GET", PATH, **bearer) as client:
+        next(client.blocks())
+        deliver(1)
+        assert numbers(take(client, 1)) == [1]
+        settings.REDIS_URL = f"{ours.partition('?')[0]}?db=15"
+        theirs = Delivery(person_id=pia.pk, seq=1, status="dismissed", moved_at=now())
+        bells.moved(theirs)
+        settings.REDIS_URL = ours
+        deliver(1)
+        assert numbers(take(client, 1)) == [2], "no status of another's card before it"
 
 
 def test_a_killed_web_process_loses_nothing(own_web, bearer, deliver):
