@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+import structlog
+from django.db import InterfaceError, OperationalError
 from django.utils.timezone import now
 
 from judgments import options, registry, strict_json
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from synth.models import Agent, Dialogue
 
 MAX_DEPTH = 100
+log = structlog.get_logger(__name__)
 
 
 class BadState(ValueError):
@@ -76,11 +79,16 @@ def judge(
     is for guests' turns, warm-ups and checks. `agent` is found by a dialogue's session.
     """
     database.check()
-    asking = prepare(
-        name, state, session=session, agent=agent, quotes=tuple(quotes), chain_link=chain_link,
-        session_model=session_model, api_key_id=api_key_id, is_saved=is_saved, is_test=is_test,
-    )  # fmt: skip
-    held, reason = look(asking)
+    try:
+        asking = prepare(
+            name, state, session=session, agent=agent, quotes=tuple(quotes), chain_link=chain_link,
+            session_model=session_model, api_key_id=api_key_id, is_saved=is_saved, is_test=is_test,
+        )  # fmt: skip
+        held, reason = look(asking)
+    except (OperationalError, InterfaceError) as error:
+        # Nobody knows what is set, and no run can be kept.
+        log.warning("judgment_without_database", judgment=name, error=str(error)[:200])
+        return Result(reason="failed", failure="unreachable")
     if reason or held.host is None:
         return unasked(asking, held.mode, reason or "no_host")
     wait_s = (options.read(options.TIMEOUT_MS) if timeout_ms is None else timeout_ms) / 1000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, InterfaceError, transaction
+from django.db import DatabaseError, InterfaceError, connection, transaction
 
 from judgments import registry, session
 from judgments.models import JudgmentSetting, JudgmentVersion, Run
@@ -237,3 +238,23 @@ def test_the_callers_questions_may_depend_on_the_state(judgments):
     judgments.answer("weather.pick", [0.1, 0.9])
     assert judge("weather.pick", {"names": ["sun", "rain"]}, session=S).answer().choice == "rain"
     assert asking.ids(judgments.asks[0].questions) == ("q",)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", [S, "dialogue:00000000-0000-0000-0000-000000000001"])
+def test_without_a_database_it_gives_a_reason_too(judgments, rain, monkeypatch, name):
+    judgments.answer(rain, 0.9)
+    connection.close()
+    with monkeypatch.context() as patch, socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+        patch.setitem(connection.settings_dict, "PORT", str(nobody.getsockname()[1]))
+        result = judge(rain, "x", session=name)
+        with pytest.raises(Undeclared):
+            judge("weather.none", "x", session=name)
+        with pytest.raises(BadState):
+            judge(rain, 7, session=name)
+    connection.close()
+    assert (result.no_judgment, result.reason, result.failure) == (True, "failed", "unreachable")
+    assert result.run_id is None and not Run.objects.exists() and not judgments.asks
+    assert judge(rain, "x", session=S).p() == 0.9
