@@ -10,14 +10,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db.models import Sum
-from django.db.models.functions import Coalesce
+from django.db import connection
 
 from synth.llm.reasons import LlmError
-from synth.models import LlmCall
 
 if TYPE_CHECKING:
     from synth.models import Agent
+
+# In SQL, because a person waits: every call asks.
+_SPENT = """
+SELECT coalesce(sum(n_prompt_tokens), 0) + coalesce(sum(n_completion_tokens), 0)
+FROM synth_llmcall WHERE agent_id = %s AND at >= %s
+"""
 
 
 def cap(agent: Agent) -> int:
@@ -29,10 +33,9 @@ def cap(agent: Agent) -> int:
 def spent_today(agent: Agent, at: datetime) -> int:
     """Prompt and completion tokens of the agent's calls in the UTC day of `at`."""
     start = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    sums = LlmCall.objects.filter(agent=agent, at__gte=start).aggregate(
-        prompt=Coalesce(Sum("n_prompt_tokens"), 0), completion=Coalesce(Sum("n_completion_tokens"), 0)
-    )
-    return int(sums["prompt"]) + int(sums["completion"])
+    with connection.cursor() as cursor:
+        cursor.execute(_SPENT, [agent.pk, start])
+        return int(cursor.fetchone()[0])
 
 
 def check(agent: Agent | None, at: datetime) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -103,6 +103,23 @@ def test_yesterday_does_not_count(agent):
     assert spent_today(agent, now()) == 120
     LlmCall.objects.update(at=now() - timedelta(days=1))
     assert spent_today(agent, now()) == 0
+
+
+@pytest.mark.django_db
+def test_what_was_spent_is_the_agents_tokens_since_midnight_utc(agent):
+    other = Agent.objects.create(slug="rook", name="Rook")
+    at = datetime(2026, 3, 4, 1, 30, tzinfo=timezone(timedelta(hours=9)))  # 16:30 the day before in UTC
+    midnight = datetime(2026, 3, 3, tzinfo=UTC)
+    calls = [
+        (agent, midnight, 1, 20), (agent, at, 300, None), (agent, at, None, 4_000), (agent, at, None, None),
+        (agent, midnight - timedelta(microseconds=1), 7, 7), (other, at, 7, 7), (None, at, 7, 7),
+    ]  # fmt: skip
+    for whose, when, prompt, completion in calls:
+        LlmCall.objects.create(
+            agent=whose, at=when, purpose="chat", n_prompt_tokens=prompt, n_completion_tokens=completion
+        )
+    assert spent_today(agent, at) == 4_321
+    assert spent_today(Agent(pk=0), at) == 0
 
 
 @pytest.mark.django_db
