@@ -199,8 +199,8 @@ function begin() {
 }
 
 async function news() {
-  if (document.hidden || followed.size) return;
-  const box = thread();
+  const box = thread(); // null on the page that lists the agents
+  if (!box || document.hidden || followed.size) return;
   const answer = await part(`${box.dataset.news}?leaf=${box.dataset.leaf}`);
   if (answer.status !== 200 || followed.size) return;
   htmx.swap("#thread", await answer.text(), { swapStyle: "outerHTML" });
@@ -213,10 +213,13 @@ function post(address, body) {
   return fetch(address, { method: "POST", headers, body: body === undefined ? undefined : JSON.stringify(body) });
 }
 
-function toasts(box) {
-  const source = new EventSource(box.dataset.stream);
-  const shown = new Map();
+const shown = new Map(); // number of a delivery -> its toast
+
+function toasts(box, since = "") {
+  const source = new EventSource(box.dataset.stream + (since && `?since=${encodeURIComponent(since)}`));
+  let last = since;
   source.addEventListener("delivery", async (event) => {
+    last = event.lastEventId;
     const item = JSON.parse(event.data);
     if (item.status !== "sent") return;
     // Whoever claims it shows it; 409 means that another screen did.
@@ -245,6 +248,11 @@ function toasts(box) {
     const item = JSON.parse(event.data);
     if (["dismissed", "acted", "expired"].includes(item.status) && shown.has(item.seq)) shown.get(item.seq).remove();
   });
+  // The browser connects again by itself, but not when a proxy answers for a server that restarts.
+  const again = async () => {
+    if ((await part(box.dataset.inbox)).status !== 401) toasts(box, last);
+  };
+  source.addEventListener("error", () => { if (source.readyState === EventSource.CLOSED) setTimeout(again, 5000); });
 }
 
 document.addEventListener("click", (event) => {

@@ -85,6 +85,35 @@ dialogues.attach_proactive_node(row, "For you.", {{"gift": gift}})
     assert page.problems == [] == problems(page)
 
 
+def test_the_inbox_is_heard_again_after_a_proxy_answered_for_the_server(open_as, world):
+    """A proxy in front says 502 while the server restarts; a browser then stays away by itself."""
+    page = open_as("pia")
+    asked = []
+
+    def proxy(route):
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            route.fulfill(status=502, body="Bad Gateway")
+        else:
+            route.continue_()
+
+    page.route("**/api/reminders/stream*", proxy)
+    page.reload()
+    with page.expect_response(lambda said: "/api/reminders/stream" in said.url and said.ok):
+        pass
+    code = """
+from django.db import transaction
+from reminders.services import dispatch
+from synth.models import Person
+with transaction.atomic():
+    pia = Person.objects.get(username="pia")
+    dispatch.send(kind="system", title="The kettle is on", person=pia, dedupe_key="kettle")
+"""
+    assert world.tree.manage("shell", "-c", code).returncode == 0
+    page.locator("#toasts article", has_text="The kettle is on").wait_for()
+    assert page.problems == [] and len(asked) == 2, (asked, page.problems)
+
+
 def test_a_hostile_model_moves_nothing_on_the_page(open_as, world):
     world.scripts["be evil"] = (
         "<img src=x onerror=\"document.title='owned'\"> ![p](https://evil.example/?q) <script>x</script>"
