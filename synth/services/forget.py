@@ -67,10 +67,24 @@ def _forget_calls(calls: QuerySet[LlmCall]) -> dict[str, int]:
     ids = list(calls.values_list("pk", flat=True))
     with transaction.atomic():
         ours = set(LlmCallPart.objects.filter(call_id__in=ids).values_list("part_id", flat=True))
-        others = LlmCallPart.objects.filter(part_id__in=ours).exclude(call_id__in=ids)
-        others = others.exclude(call__session__in=_deleted_dialogues(others))
-        n_parts = prompt_parts.forget(sorted(ours - set(others.values_list("part_id", flat=True))))
+        shared = _of_others(LlmCallPart.objects.filter(part_id__in=ours).exclude(call_id__in=ids))
+        n_parts = prompt_parts.forget(sorted(ours - shared))
+        if shared:
+            # Another dialogue with the same words may be on its way out, unseen by us as we are by it.
+            transaction.on_commit(lambda: _forget_unshared(shared), robust=True)
         return {"synth.PromptPart": n_parts, "synth.LlmCall": _clear(LlmCall.objects.filter(pk__in=ids))}
+
+
+def _forget_unshared(hashes: set[str]) -> None:
+    """Forget those of the parts that only deleted dialogues sent."""
+    with transaction.atomic():
+        prompt_parts.forget(sorted(hashes - _of_others(LlmCallPart.objects.filter(part_id__in=hashes))))
+
+
+def _of_others(links: QuerySet[LlmCallPart]) -> set[str]:
+    """The parts among these links that somebody else than a deleted dialogue sent."""
+    links = links.exclude(call__session__in=_deleted_dialogues(links))
+    return set(links.values_list("part_id", flat=True).distinct())
 
 
 def _deleted_dialogues(links: QuerySet[LlmCallPart]) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from synth import liveness
@@ -49,6 +50,24 @@ def test_what_two_dialogues_share_goes_with_the_second_of_them(dialogue, agent, 
     assert PromptPart.objects.filter(text="My secret is plum.").exists()
     dialogues.delete(other)
     assert "lum" not in on_record()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_two_dialogues_share_goes_also_when_both_are_deleted_at_once(dialogue, agent, person):
+    other = dialogues.create(agent, person)
+    for row in (dialogue, other):
+        say(row, "My secret is plum.", "Plum it is.")
+
+    def meanwhile():
+        dialogues.delete(other)
+        connection.close()
+
+    with transaction.atomic():
+        dialogues.delete(dialogue)
+        thread = threading.Thread(target=meanwhile)
+        thread.start()
+        thread.join(20)
+    assert not Dialogue.objects.exists() and "lum" not in on_record()
 
 
 def test_what_a_living_dialogue_sent_too_stays_though_another_is_gone(dialogue, agent, person):
