@@ -147,8 +147,7 @@ def _forget_work(rows: QuerySet[GrowthRun] | QuerySet[Revision]) -> None:
             one | {"shared": []} if isinstance(one, dict) and "shared" in one else one for one in row.guards
         ]
         type(row)._default_manager.filter(pk=row.pk).update(guards=guards)
-        if isinstance(row, GrowthRun):
-            forget.forget_session(session_of(row))
+    forget.forget_sessions(session_of(row) for row in rows if isinstance(row, GrowthRun))
 
 
 def _hashes(row: models.Model) -> dict[str, Any]:

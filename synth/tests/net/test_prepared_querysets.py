@@ -76,9 +76,12 @@ def test_a_value_may_stand_in_several_places(rows):
 def test_the_sql_is_written_once(rows, monkeypatch):
     written = []
     as_sql = SQLCompiler.as_sql
-    monkeypatch.setattr(
-        SQLCompiler, "as_sql", lambda self, *a, **k: written.append(1) or as_sql(self, *a, **k)
-    )
+
+    def counted(self, *args, **named):
+        written.append(1)
+        return as_sql(self, *args, **named)
+
+    monkeypatch.setattr(SQLCompiler, "as_sql", counted)
     prepared = Prepared(lambda key: Dialogue.objects.filter(pk=key), key=UUID)
     for dialogue in rows * 3:
         assert prepared.first(key=dialogue.pk) == dialogue
