@@ -17,7 +17,7 @@ _LENGTH = re.compile(r"\(\d+\)")
 def insert_known(row: Run, instructions_digest: str, criteria_digest: str) -> bool:
     """Insert the run with the version of these digests, which is set on it. False: there is none yet.
 
-    IntegrityError when the version goes away meanwhile.
+    The version stays until the caller's transaction ends: the sweep of those without runs waits.
     """
     values = [field.get_db_prep_save(getattr(row, field.attname), connection) for field in _fields()]
     with connection.cursor() as cursor:
@@ -43,5 +43,6 @@ def _statement() -> str:
     return (
         f'INSERT INTO "{Run._meta.db_table}" ({names}, "version_id") SELECT {values}, id '  # noqa: S608
         f'FROM "{JudgmentVersion._meta.db_table}" '
-        "WHERE judgment = %s AND instructions_digest = %s AND criteria_digest = %s RETURNING version_id"
+        "WHERE judgment = %s AND instructions_digest = %s AND criteria_digest = %s "
+        "FOR KEY SHARE RETURNING version_id"
     )
