@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from django.conf import settings
@@ -14,7 +15,11 @@ def command():
     """Starts `manage.py shell -c CODE` in a process of its own, as a terminal would."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(code: str) -> subprocess.Popen[str]:
+    def start(code: str, before: Callable[[], None] = int) -> subprocess.Popen[str]:
+        def begin() -> None:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            before()
+
         env = {key: value for key, value in os.environ.items() if key != "SYNTH_EMBEDDED"}
         process = subprocess.Popen(
             [sys.executable, "manage.py", "shell", "--no-imports", "-c", code],
@@ -23,7 +28,7 @@ def command():
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            preexec_fn=begin,
         )
         started.append(process)
         return process
@@ -57,3 +62,15 @@ def test_every_other_end_is_told_as_before(command):
     process = command("raise LookupError('what happened')")
     _, said = process.communicate(timeout=30)
     assert "Traceback" in said and "LookupError: what happened" in said and process.returncode == 1
+
+
+def test_a_connection_that_broke_is_no_reader_who_left(command):
+    process = command("raise BrokenPipeError(32, 'of a host')")
+    _, said = process.communicate(timeout=30)
+    assert "BrokenPipeError: [Errno 32] of a host" in said and process.returncode == 1
+
+
+def test_a_command_that_says_nothing_needs_no_output(command):
+    process = command("pass", before=lambda: os.close(1))
+    _, said = process.communicate(timeout=30)
+    assert (said, process.returncode) == ("", 0)
