@@ -22,10 +22,12 @@ def of(request: HttpRequest) -> str | None:
 
 
 def _address(text: str) -> str | None:
+    """As a database takes it too: no scope of a link, and IPv4 as itself also on a socket for both."""
     try:
-        return str(ipaddress.ip_address(text.strip()))
+        found = ipaddress.ip_address(text.strip().partition("%")[0])
     except ValueError:
         return None
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 @receiver(bind_extra_request_metadata)

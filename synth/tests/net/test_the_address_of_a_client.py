@@ -24,6 +24,8 @@ OURS = "203.0.113.7"
         ("198.51.100.1, no address", OURS, OURS, OURS),
         ("x" * 5_000, "", None, None),
         ("198.51.100.1", "unix:", None, "198.51.100.1"),
+        ("::ffff:198.51.100.1", f"::ffff:{OURS}", OURS, "198.51.100.1"),
+        ("", "fe80::1%eth0", "fe80::1", "fe80::1"),
     ],
 )
 def test_whose_word_counts(settings, forwarded, peer, direct, behind):
