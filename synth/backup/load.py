@@ -61,12 +61,13 @@ def restore(path: Path, *, force: bool = False, say: Callable[[str], object] = s
             _migrate(sorted((app, name) for app, names in manifest.migrations.items() for name in names))
             _empty()
             n_rows = _fill(path, manifest)
-            # Redis, clients and other servers know rows by number: none is given to another row.
-            catalog.set_sequences({n: max(at, before.get(n, at)) for n, at in manifest.sequences.items()})
+            catalog.set_sequences(manifest.sequences)
+            _go_on_after(before)
             # Deferred checks run now: a migration may not alter a table that still has some to do.
             _do("SET CONSTRAINTS ALL IMMEDIATE")
             say(f"loaded {n_rows} rows of {len(manifest.tables)} tables")
             _migrate(MigrationExecutor(connection).loader.graph.leaf_nodes())
+            _go_on_after(before)  # also in tables that the backup had not
             epoch = _new_epoch()
             faults.point("restore.commit.before")
         faults.point("restore.keys.before")
@@ -159,6 +160,11 @@ def _fill(path: Path, manifest: Manifest) -> int:
             n_rows += cursor.rowcount
         faults.point("restore.load.between")
     return n_rows
+
+
+def _go_on_after(before: dict[str, tuple[int, bool]]) -> None:
+    """Redis, clients and other servers know rows by number: none is given to another row."""
+    catalog.set_sequences({n: max(at, before.get(n, at)) for n, at in catalog.sequences().items()})
 
 
 def _new_epoch() -> str:

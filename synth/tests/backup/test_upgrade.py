@@ -31,6 +31,16 @@ def test_data_of_an_earlier_version_is_restored_and_migrated(databases, file):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_numbers_of_tables_that_an_earlier_version_had_not_are_not_given_again(databases):
+    other = databases("later")
+    assert other.manage("restore", str(FILES[0])).returncode == 0
+    assert "judgments_runevent_id_seq" not in archive.verify(FILES[0]).sequences
+    other.rows("SELECT setval('judgments_runevent_id_seq', 500)")
+    assert other.manage("restore", str(FILES[0]), "--force").returncode == 0
+    assert other.rows("SELECT nextval('judgments_runevent_id_seq')") == [(501,)]
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 def test_restored_memories_are_recalled(file):
     load.restore(file, force=True)
