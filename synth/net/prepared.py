@@ -39,8 +39,9 @@ class Prepared(Generic[Row]):
 
     def rows(self, **values: Any) -> list[Row]:
         """Run it. TypeError for a value that is missing, too many, or of another type."""
-        if {name: type(value) for name, value in values.items()} != self._places:
-            raise TypeError(f"needs {self._places}, got {values.keys()}")
+        given = {name: type(value) for name, value in values.items()}
+        if given != self._places:
+            raise TypeError(f"needs {self._places}, got {given}")
         if self._written is None:
             self._written = _write(self._make, self._places)
         return self._written.run(values)
@@ -85,6 +86,7 @@ def _write(make: Callable[..., QuerySet[Any]], places: dict[str, type]) -> _Writ
     params = tuple(_place(param, examples) or param for param in given)
     if lost := places.keys() - {param.name for param in params if isinstance(param, _Place)}:
         raise TypeError(f"the SQL has no place for {', '.join(sorted(lost))}")
+    compiler.connection = None  # this thread's, which ends before the process
     return _Written(queryset, compiler, sql, params)
 
 

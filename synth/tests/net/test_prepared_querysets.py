@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.db.models import Count, Exists, OuterRef
 from django.db.models.sql.compiler import SQLCompiler
 
@@ -98,6 +100,24 @@ def test_other_values_are_refused(values):
 def test_a_place_that_is_not_in_the_sql_is_refused():
     with pytest.raises(TypeError, match="no place for text"):
         Prepared(lambda text: Person.objects.filter(username__icontains=text), text=str).rows(text="pia")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_connection_of_a_thread_that_wrote_it_goes_with_the_thread(rows):
+    prepared = Prepared(lambda key: Dialogue.objects.filter(pk=key), key=UUID)
+    doors = []
+
+    def ask():
+        prepared.first(key=rows[0].pk)
+        doors.append(weakref.ref(connections["default"]))
+        connection.close()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert doors[0]() is None
+    assert prepared.first(key=rows[1].pk) == rows[1]
 
 
 @pytest.mark.django_db(transaction=True)
