@@ -19,6 +19,7 @@ def unpack(path: Path, folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise ValueError(f"{folder}: not empty")
     model, tokenizer, _ = load_model(path)
+    folder = folder.resolve()  # a link or `.` cannot be replaced
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -185,6 +186,16 @@ def test_what_a_killed_unpacking_left_makes_way(folder, tmp_path):
     (tmp_path / "to").mkdir()
     unpack(folder, tmp_path / "to")
     assert load(tmp_path / "to").name == "to" and not (tmp_path / ".to.unfinished").exists()
+
+
+def test_it_may_go_into_this_folder_and_behind_a_link(folder, tmp_path, monkeypatch):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    monkeypatch.chdir(tmp_path / "here")
+    for given in (Path("."), tmp_path / "link"):
+        unpack(folder, given)
+    assert load(tmp_path / "here").name == "here" and load(tmp_path / "there").name == "there"
 
 
 def test_the_command_says_what_is_broken_and_leaves_nothing(folder, tmp_path):
