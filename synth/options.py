@@ -104,7 +104,13 @@ declare(
         minimum=0,
         maximum=1000,
     ),
-    Option("REDIS_URL", "url", None, "Redis or Valkey; unset: the embedded one.", is_secret=True),
+    Option(
+        "REDIS_URL",
+        "url",
+        None,
+        "Redis or Valkey, by `redis://`, `rediss://` or `unix://`; unset: the embedded one.",
+        is_secret=True,
+    ),
     Option("SECRET_KEY", "text", None, "Signs sessions; generated on the embedded stack.", is_secret=True),
     Option(
         "GIFT_CODE_KEY", "text", None, "Keys the hashes of gift codes; generated likewise.", is_secret=True
@@ -115,7 +121,11 @@ declare(
     ),
     Option("CSRF_TRUSTED_ORIGINS", "list", [], "Origins (scheme and host) allowed to post forms."),
     Option(
-        "BEHIND_TLS", "bool", False, "A proxy in front ends TLS: secure cookies, HSTS, redirect to https."
+        "BEHIND_TLS",
+        "bool",
+        False,
+        "A proxy in front ends TLS: secure cookies, HSTS, redirect to https; limits, locked logins and log "
+        "go by its `X-Forwarded-For`.",
     ),
     Option("DEBUG", "bool", False, "Django debug pages. Never on a machine others reach."),
     Option(

@@ -43,23 +43,16 @@ def forget_traces(traces: Traces) -> dict[str, int]:
     return counts
 
 
-def forget_person(person: Person) -> dict[str, int]:
-    """Forget every part and reply with a memory about a person, a diary entry with them, or their name."""
-    return forget_traces(traces_of(person))
-
-
 def forget_agent(agent: Agent) -> dict[str, int]:
     """Forget all that was sent and answered in the name of an agent, except what others sent too."""
     return _forget_calls(LlmCall.objects.filter(agent=agent))
 
 
-def forget_session(session: str) -> dict[str, int]:
-    """Forget the bodies of one piece of work (`cycle:12`); its owner calls this when the work's row goes."""
-    return _forget_calls(LlmCall.objects.filter(session=session))
-
-
 def forget_sessions(sessions: Iterable[str]) -> dict[str, int]:
-    """`forget_session` for several that go together: what only they share goes too."""
+    """Forget the bodies of pieces of work (`cycle:12`) that go together, also what only they share.
+
+    Their owner calls this when the rows of the work go.
+    """
     return _forget_calls(LlmCall.objects.filter(session__in=list(sessions)))
 
 

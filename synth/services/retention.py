@@ -10,7 +10,7 @@ from synth.models import IdempotentAnswer, LlmCall, LlmCallPart
 
 CHAT_BODIES = timedelta(days=14)
 ANSWERS = timedelta(days=7)
-# Their bodies stay as long as their run; who deletes the run calls `forget.forget_session`.
+# Their bodies stay as long as their run; who deletes the run calls `forget.forget_sessions`.
 LASTING_PURPOSES = ("reflection", "review")
 _CHUNK = 500
 

@@ -45,7 +45,7 @@ def test_reflections_and_reviews_stay_until_their_run_goes(purpose):
     retention.sweep(AT)
     row.refresh_from_db()
     assert row.response_text and row.call_parts.count() == 1
-    assert forget.forget_session("cycle:12") == {"synth.PromptPart": 1, "synth.LlmCall": 1}
+    assert forget.forget_sessions(["cycle:12"]) == {"synth.PromptPart": 1, "synth.LlmCall": 1}
     row.refresh_from_db()
     assert row.response_text == "[removed]" and PromptPart.objects.get().text == "[removed]"
 
