@@ -164,17 +164,36 @@ def writing(path: Path) -> Iterator[Writer]:
 def _only_writer(temporary: Path) -> int:
     """A new locked file, in place of what a killed writer left. BadBackup while another writes."""
     for _ in range(_TRIES):
-        left = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            new = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            _clear_away(temporary)
+            continue
+        # Another may have taken it for a left one before the lock was ours.
+        if not _is_locked(new) and _is_at(new, temporary):
+            return new
+        os.close(new)
+    raise _is_busy(temporary)
+
+
+def _clear_away(temporary: Path) -> None:
+    """Unlink what a killed writer left, or somebody else. BadBackup while its writer lives."""
+    try:
+        left = os.open(temporary, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return
+    try:
         if _is_locked(left):
-            os.close(left)
-            break
-        # Another may have put the file under its name, or taken it away, before the lock was ours.
+            raise _is_busy(temporary)
+        # Who holds the lock of what lies there is the only one to take it away.
         if _is_at(left, temporary):
-            os.fchmod(left, 0o600)
-            os.ftruncate(left, 0)
-            return left
+            temporary.unlink()
+    finally:
         os.close(left)
-    raise BadBackup(f"another backup is being written to {temporary.name[: -len('.tmp')]}")
+
+
+def _is_busy(temporary: Path) -> BadBackup:
+    return BadBackup(f"another backup is being written to {temporary.name[: -len('.tmp')]}")
 
 
 def _is_locked(handle: int) -> bool:

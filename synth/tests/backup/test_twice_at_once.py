@@ -3,6 +3,9 @@
 import os
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 
 import pytest
 from django.conf import settings
@@ -50,6 +53,40 @@ def test_what_a_killed_writer_left_makes_way(tmp_path, other):
     with archive.writing(tmp_path / "synth.tar") as writer:
         writer.add("y", b"2")
     assert dict(archive.members(tmp_path / "synth.tar")) == {"y": b"2"}
+    assert os.listdir(tmp_path) == ["synth.tar"]
+
+
+def test_what_lies_there_is_not_written_into(tmp_path):
+    """A name of another file, or a file that somebody planted and holds open: a backup holds every secret."""
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"mine")
+    os.link(precious, tmp_path / "synth.tar.tmp")
+    with precious.open("rb") as held:
+        with archive.writing(tmp_path / "synth.tar") as writer:
+            writer.add("y", b"2")
+        assert held.read() == b"mine"
+    assert dict(archive.members(tmp_path / "synth.tar")) == {"y": b"2"}
+    assert (tmp_path / "synth.tar").stat().st_nlink == 1
+
+
+def test_of_many_writers_one_writes(tmp_path):
+    (tmp_path / "synth.tar.tmp").write_bytes(b"left")
+    gate, written = threading.Barrier(8), []
+
+    def write():
+        gate.wait()
+        with suppress(archive.BadBackup), archive.writing(tmp_path / "synth.tar") as writer:
+            writer.add("x", b"1" * 100_000)
+            written.append(len(written))
+            time.sleep(1)
+
+    threads = [threading.Thread(target=write) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert written == [0]
+    assert dict(archive.members(tmp_path / "synth.tar")) == {"x": b"1" * 100_000}
     assert os.listdir(tmp_path) == ["synth.tar"]
 
 
