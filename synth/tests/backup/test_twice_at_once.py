@@ -71,7 +71,8 @@ def test_what_lies_there_is_not_written_into(tmp_path):
 
 def test_of_many_writers_one_writes(tmp_path):
     (tmp_path / "synth.tar.tmp").write_bytes(b"left")
-    gate, written = threading.Barrier(8), []
+    gate = threading.Barrier(8)
+    written: list[int] = []
 
     def write():
         gate.wait()

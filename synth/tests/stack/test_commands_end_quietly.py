@@ -15,7 +15,7 @@ def command():
     """Starts `manage.py shell -c CODE` in a process of its own, as a terminal would."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(code: str, before: Callable[[], None] = int) -> subprocess.Popen[str]:
+    def start(code: str, before: Callable[[], object] = int) -> subprocess.Popen[str]:
         def begin() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             before()
