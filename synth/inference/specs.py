@@ -88,6 +88,8 @@ def named(heading: str, path: str) -> list[Listed]:
         return [Listed(heading, "", f"{found}: broken, it does not begin as a .gguf file does")]
     if broken := [file.name for file in files if file != found and not _is_safetensors(file)]:
         return [Listed(heading, "", f"{found}: broken, {broken[0]} was cut or is no .safetensors file")]
+    if missing := sorted(_indexed(found) - {file.name for file in files}):
+        return [Listed(heading, "", f"{found}: broken, {missing[0]} is missing")]
     size = sum(file.stat().st_size for file in files) // MIB
     return [Listed(heading, f"{found}, {size} MiB on disk; about {unpacked_mib(found)} MiB as float32")]
 
@@ -113,6 +115,15 @@ def _is_safetensors(file: Path) -> bool:
         return bool(8 + n_table + max(ends, default=0) == n_bytes)
     except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError, IndexError):
         return False
+
+
+def _indexed(folder: Path) -> set[str]:
+    """The files that a model cut into several says it has; none where it says nothing."""
+    try:
+        table = json.loads((folder / "model.safetensors.index.json").read_bytes())
+        return set(map(str, table["weight_map"].values()))
+    except (OSError, ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        return set()
 
 
 SPECS: list[Spec] = []

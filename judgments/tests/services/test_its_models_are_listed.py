@@ -85,3 +85,17 @@ def test_weights_that_were_cut_fail_the_check(monkeypatch, tmp_path, data):
     assert "broken, b.safetensors was cut" in shown()
     with pytest.raises(CommandError, match="can serve"):
         shown("--check")
+
+
+def test_weights_of_which_a_part_is_missing_fail_the_check(monkeypatch, tmp_path):
+    parts = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
+    index = {"weight_map": dict(zip("ab", parts, strict=True))}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    for part in parts:
+        (tmp_path / part).write_bytes(tensors(10))
+    monkeypatch.setenv("SYSTEM_ONE_LM", str(tmp_path))
+    assert "broken" not in shown()
+    (tmp_path / parts[1]).unlink()
+    assert f"broken, {parts[1]} is missing" in shown()
+    with pytest.raises(CommandError, match="can serve"):
+        shown("--check")
