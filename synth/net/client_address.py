@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Any
 
 import structlog
@@ -10,6 +11,9 @@ from django.conf import settings
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django_structlog.signals import bind_extra_request_metadata
+
+
+_PORT = re.compile(r"^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$")
 
 
 def of(request: HttpRequest) -> str | None:
@@ -22,9 +26,12 @@ def of(request: HttpRequest) -> str | None:
 
 
 def _address(text: str) -> str | None:
-    """As a database takes it too: no scope of a link, and IPv4 as itself also on a socket for both."""
+    """As a database takes it too: no scope of a link, no port (some proxies add it), and IPv4 as itself also
+    on a socket for both.
+    """
+    bare = _PORT.sub(r"\1\2", text.strip()).partition("%")[0]
     try:
-        found = ipaddress.ip_address(text.strip().partition("%")[0])
+        found = ipaddress.ip_address(bare)
     except ValueError:
         return None
     return str(getattr(found, "ipv4_mapped", None) or found)

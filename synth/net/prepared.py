@@ -39,8 +39,9 @@ class Prepared(Generic[Row]):
 
     def rows(self, **values: Any) -> list[Row]:
         """Run it. TypeError for a value that is missing, too many, or of another type."""
-        given = {name: type(value) for name, value in values.items()}
-        if given != self._places:
+        is_fit = all(isinstance(values.get(name), kind) for name, kind in self._places.items())
+        if not is_fit or len(values) != len(self._places):
+            given = {name: type(value) for name, value in values.items()}
             raise TypeError(f"needs {self._places}, got {given}")
         if self._written is None:
             self._written = _write(self._make, self._places)

@@ -13,7 +13,7 @@ from django.db import connection, connections
 from django.db.models import Count, Exists, OuterRef
 from django.db.models.sql.compiler import SQLCompiler
 
-from synth.models import Agent, Dialogue, Message, Person
+from synth.models import Agent, Dialogue, Message, MessageRole, Person
 from synth.net.prepared import Prepared
 from synth.services import agents, dialogues, people
 
@@ -90,7 +90,25 @@ def test_the_sql_is_written_once(rows, monkeypatch):
     assert len(written) == 1
 
 
-@pytest.mark.parametrize("values", [{}, {"key": 1}, {"key": None}, {"key": str(uuid4())}, {"other": uuid4()}])
+class Moment(datetime):
+    """As libraries for dates have them."""
+
+
+def test_values_of_finer_types_are_taken_as_the_queryset_takes_them(rows):
+    def make(role, since):
+        return Message.objects.filter(role=role, at__gt=since).order_by("pk")
+
+    prepared = Prepared(make, role=str, since=datetime)
+    for since in (Moment(2020, 1, 1, tzinfo=UTC), Moment(2999, 1, 1, tzinfo=UTC)):
+        for role in (MessageRole.USER, MessageRole.ASSISTANT):
+            assert prepared.rows(role=role, since=since) == list(make(role, since))
+    assert len(prepared.rows(role=MessageRole.USER, since=LONG_AGO)) == 3
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"key": 1}, {"key": None}, {"key": str(uuid4())}, {"other": uuid4()}, {"key": uuid4(), "other": 1}],
+)
 def test_other_values_are_refused(values):
     prepared = Prepared(lambda key: Dialogue.objects.filter(pk=key), key=UUID)
     with pytest.raises(TypeError):
