@@ -12,7 +12,6 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django_structlog.signals import bind_extra_request_metadata
 
-
 _PORT = re.compile(r"^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$")
 
 
