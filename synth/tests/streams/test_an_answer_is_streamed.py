@@ -80,6 +80,7 @@ def test_head_gets_the_headers_alone(web, begin, bearer):
 def test_the_address_works_with_a_slash_too(web, begin, bearer):
     answer = begin()
     answer.end()
+    answer.flush()
     for path in (answer.path, answer.path.replace("stream?", "stream/?")):
         with web.open("GET", path, **bearer) as client:
             assert [event.event for event in client.events()] == ["message.end"]
