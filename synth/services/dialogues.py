@@ -267,11 +267,15 @@ def refuse_running(dialogue: Dialogue) -> None:
 
 def touch(dialogue: Dialogue, *, leaf: Message) -> None:
     """Something was said: the branch shown ends at `leaf`, and the dialogue is no longer put away."""
-    at = now()
+    mark_touched(dialogue, leaf, now())
+    dialogue.save(update_fields=["active_leaf", "at", "archived_at", "unarchived_at"])
+
+
+def mark_touched(dialogue: Dialogue, leaf: Message, at: datetime) -> None:
+    """`touch` at that time, for whoever saves the row otherwise."""
     if dialogue.archived_at is not None:
         dialogue.unarchived_at = at
     dialogue.active_leaf, dialogue.at, dialogue.archived_at = leaf, at, None
-    dialogue.save(update_fields=["active_leaf", "at", "archived_at", "unarchived_at"])
 
 
 def _title(title: str) -> str:

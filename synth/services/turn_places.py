@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.db.backends.postgresql.psycopg_any import Jsonb
 from django.utils.timezone import now
 
 from synth.models import Dialogue, Message, MessageRole, MessageStatus, TurnState
 from synth.rowqueue import leases
+from synth.services import dialogues
 
 # The answer, what its turn needs, and the dialogue as `dialogues.touch` leaves it.
 _SAVE = """
@@ -57,11 +58,5 @@ def save(row: Dialogue, said: Message, state: TurnState, *, key: str, is_here: b
     (answer,) = Message.objects.raw(_SAVE, values)
     answer.dialogue, answer.parent = row, said
     state.answer, state.at, state._state.adding = answer, at, False
-    _touch(row, answer, at)
+    dialogues.mark_touched(row, answer, at)
     return answer
-
-
-def _touch(row: Dialogue, answer: Message, at: datetime) -> None:
-    if row.archived_at is not None:
-        row.unarchived_at = at
-    row.active_leaf, row.at, row.archived_at = answer, at, None
